@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
-from agent.config.markdown_files import SMALL_MODEL
 from agent.config.settings_schema import AgentConfig
 from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule
 from agent.records.errors import AgentNotFound
@@ -177,8 +176,7 @@ def _rule(rule: RuleLike) -> Rule:
 class Agents:
     """The agents of an opened folder: the built-in ones, as the settings change or extend them."""
 
-    def __init__(self, loaded: LoadedConfig, small_model: str | None = None) -> None:
-        """*small_model* is for agents that are to use a small one; None for the session's."""
+    def __init__(self, loaded: LoadedConfig) -> None:
         self._loaded = loaded
         self._agents = builtin_agents()
         self._offered: dict[tuple[str, tuple[str, ...], tuple[str, ...]], frozenset[str]] = {}
@@ -186,8 +184,7 @@ class Agents:
         for name, given in loaded.config.agent.items():
             known = self._agents.get(name)
             if not given.disable:
-                model = small_model if given.model == SMALL_MODEL else given.model
-                self._agents[name] = _changed(known, name, replace(given, model=model), loaded)
+                self._agents[name] = _changed(known, name, given, loaded)
             elif known is not None and known.mode != "hidden":
                 del self._agents[name]
         if not self.primary():  # the user always has one to talk to
@@ -299,26 +296,28 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     permission = permission_of(tool)
-    # A project's allow rule does not override deny rules of the user's: it brings no tool back.
-    # Rules that only tighten do not either.
-    ours = (
-        rule
-        for rule in rules
-        if not (rule.cautious or (is_project_rule(rule) and rule.action == "allow"))
-    )
-    last = [rule for rule in ours if rule.concerns(permission)][-1:]
-    return any(rule.pattern == "*" and rule.action == "deny" for rule in last)
+    last: Rule | None = None
+    for rule in rules:
+        if rule.cautious or not rule.concerns(permission):
+            continue
+        # A project's allow rule brings back no tool that a rule of the user's denies.
+        loosens = is_project_rule(rule) and rule.action == "allow"
+        if not (loosens and last is not None and not is_project_rule(last)):
+            last = rule
+    return last is not None and last.pattern == "*" and last.action == "deny"
 
 
 def _denies_subagent(name: str, rules: tuple[Rule, ...]) -> bool:
-    return evaluate(PermissionNeed("task", name, floor="allow"), rules).action == "deny"
+    # Those of a project that is not trusted only tighten.
+    need = PermissionNeed("task", name, floor="allow")
+    return evaluate(need, rules, trusted=True).action == "deny"
 
 
 def _changed(
     known: AgentInfo | None, name: str, given: AgentConfig, loaded: LoadedConfig
 ) -> AgentInfo:
     """Return the agent *name* as the settings change it."""
-    base = known or AgentInfo(name, "A custom agent.")
+    base = known or AgentInfo(name, "A custom agent.", mode="all")
     mode: Mode = base.mode
     if given.mode is not None and base.mode != "hidden":
         mode = given.mode

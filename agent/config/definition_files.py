@@ -32,6 +32,9 @@ OWN_FOLDERS = (".opencode", ".opencode-py")
 FOREIGN_FOLDERS = (".claude", ".agents")
 """Config folders of other programs; only their skills, agents and commands are read."""
 
+NAMES_INSIDE = (*FOREIGN_FOLDERS, ".opencode", "opencode")
+"""Config folders of programs that name what a file defines by the ``name`` in it."""
+
 MAX_DEPTH = 5
 """Levels of folders below the folder of a kind."""
 
@@ -53,6 +56,9 @@ class DefinitionFile:
     """The name of the folder of its kind."""
     foreign: bool
     """True if it was written for another program."""
+    names_inside: bool = False
+    """True if a name in the file counts rather than that of the file, as in Claude Code and
+    opencode."""
     project: Path | None = None
     """The project that it came with, None for the user's own."""
 
@@ -76,6 +82,7 @@ def find_definitions(
                 source=source or display_path(path, env),
                 folder=relative.parts[0],
                 foreign=folder.name in FOREIGN_FOLDERS,
+                names_inside=folder.name in NAMES_INSIDE,
                 project=project,
             )
 

@@ -1,6 +1,6 @@
 """Reads one source of settings into a layer of validated values and rules, and merges layers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +15,10 @@ from agent.config import (
     validation,
 )
 from agent.config.definition_files import DefinitionFile
+from agent.config.definitions import DEFINITION_READERS
 from agent.config.discovery import Source, read_source
 from agent.config.jsonc import KeyPath
-from agent.config.markdown_files import DEFINITION_READERS, FrontmatterError
+from agent.config.markdown_files import FrontmatterError
 from agent.config.permission_rules import ConfigRule
 from agent.config.project_restrictions import UserOwned
 from agent.config.substitution import AllowedReads, substitute
@@ -59,10 +60,13 @@ class TrustLimits:
     """The variables and files that its settings may read."""
 
 
-def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> TrustLimits:
+def trust_limits(
+    own: Mapping[str, Json], keyed: Mapping[str, Collection[str]], root: Path
+) -> TrustLimits:
     """Return the limits of a trusted project in *root*.
 
-    *own* are the user's merged settings, *keyed* further providers that may have a key.
+    *own* are the user's merged settings, *keyed* further providers that may have a key, with what
+    is usual for each.
     """
     reads = own.get("project_reads")
     entries = tuple(e for e in reads if isinstance(e, str)) if isinstance(reads, list) else ()
@@ -74,7 +78,10 @@ def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> 
         if isinstance(server, dict)
     }
     owned = UserOwned(
-        providers=keyed | names_in(own, "provider"), tables=tables, sandboxes=sandboxes
+        providers=names_in(own, "provider").union(keyed),
+        usual=keyed,
+        tables=tables,
+        sandboxes=sandboxes,
     )
     return TrustLimits(owned, AllowedReads(entries, root))
 
@@ -106,7 +113,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | No
     notices = _NoticeWriter(layer, text)
     if not source.project or trusted is not None:
         for path, reason in ignored_keys:
-            notices.add(path, f"{dotted_key(path)} has no effect: {reason}")
+            notices.add(path, f" has no effect: {reason}")
     if not source.project:
         _load_user_source(layer, raw, notices, env)
     elif trusted is not None:
@@ -131,16 +138,19 @@ def definition_layer(file: DefinitionFile, trusted: TrustLimits | None = None) -
     source = Source(file.source, file.path.parent, file.path, project=file.project is not None)
     layer = Layer(source)
     try:
-        values: JsonObject = {file.kind: {file.name: DEFINITION_READERS[file.kind](file)}}
+        definition = DEFINITION_READERS[file.kind](file)
     except (FrontmatterError, OSError, ValueError) as error:
         system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
         layer.notices.append(f"The {file.kind} {source.name} is ignored: {system or error}.")
         return layer
-    notices = _NoticeWriter(layer, "")
+    values: JsonObject = {file.kind: {definition.name: definition.values}}
+    notices = _NoticeWriter(layer, "", unwritten=2)
+    for key, reason in definition.ignored:
+        notices.add((file.kind, definition.name, key), f" has no effect: {reason}")
     opencode.translate(values)
     if trusted is not None:
         for path, why in project_restrictions.restrict(values, trusted.own):
-            notices.add(path, f"{dotted_key(path)} is ignored: {why}")
+            notices.add(path, f" is ignored: {why}")
     _load(layer, values, notices)
     return layer
 
@@ -151,20 +161,46 @@ class _NoticeWriter:
 
     layer: Layer
     text: str
+    unwritten: int = 0
+    """How many steps of each path the file does not contain: what it defines, and the name."""
     _lines: dict[KeyPath, int] | None = None
 
-    def add(self, path: KeyPath, sentence: str) -> None:
-        end = "" if sentence.endswith("?") else "."
-        self.layer.notices.append(f"{self.position(path)}: {sentence}{end}")
+    def add(self, path: KeyPath, rest: str, *further: KeyPath) -> None:
+        """Add a sentence of the key at *path*, and of *further* ones, and *rest*."""
+        keys = (dotted_key(self._written(each)[self.unwritten :]) for each in (path, *further))
+        end = "" if rest.endswith("?") else "."
+        self.layer.notices.append(f"{self._position(path)}: {', '.join(keys)}{rest}{end}")
 
-    def position(self, path: KeyPath) -> str:
-        if self._lines is None:
-            self._lines = jsonc.key_lines(self.text) if self.text else {}
-        for length in range(len(path), 0, -1):
-            line = self._lines.get(path[:length])
+    def _position(self, path: KeyPath) -> str:
+        written, lines = self._written(path), self._key_lines()
+        for length in range(len(written), 0, -1):
+            line = lines.get(written[:length])
             if line is not None:
                 return f"{self.layer.source.name}:{line}"
         return self.layer.source.name
+
+    def _written(self, path: KeyPath) -> KeyPath:
+        """Return *path* with the spelling of each key that the file has."""
+        lines, written = self._key_lines(), KeyPath()
+        for step in path:
+            here, other = (*written, step), (*written, _SPELLINGS.get(step, step))
+            written = other if here not in lines and other in lines else here
+        return written
+
+    def _key_lines(self) -> dict[KeyPath, int]:
+        if self._lines is None:
+            self._lines = jsonc.key_lines(self.text) if self.text else {}
+        return self._lines
+
+
+_SPELLINGS: Mapping[str | int, str] = {
+    "mcp": "mcpServers",
+    "environment": "env",
+    "agent": "mode",
+    "effort": "variant",
+    "steps": "maxSteps",
+}
+"""Other spellings of keys, which ``opencode.translate`` replaces."""
 
 
 def _mark_broken(layer: Layer, sentence: str) -> Layer:
@@ -191,11 +227,11 @@ def _load_trusted_project(
     trusted: TrustLimits,
 ) -> None:
     """Load a trusted project's file except for what a project can never set."""
-    taken = project_restrictions.remove_keys(raw)
+    taken = project_restrictions.remove_keys(raw, trusted.own.usual)
     values = _substituted(layer, raw, notices, env, trusted.allowed)
     opencode.translate(values)
     for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
-        notices.add(path, f"{dotted_key(path)} is ignored: {reason}")
+        notices.add(path, f" is ignored: {reason}")
     _load(layer, values, notices)
 
 
@@ -210,30 +246,54 @@ def _substituted(
     layer.variables = frozenset(filled.variables)
     remember_secrets(filled.secrets)
     for path, note in filled.notes:
-        notices.add(path, f"{dotted_key(path)}: {note}")
+        notices.add(path, f": {note}")
+    if filled.unlisted:
+        paths = [path for path, _, _ in filled.unlisted]
+        notices.add(paths[0], f": {_unlisted(filled.unlisted)}", *paths[1:])
+    for path in (*(path for path, _ in filled.notes), *(path for path, _, _ in filled.unlisted)):
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
-        _disable_incomplete_server(filled.value, path)
+        if _disable_incomplete_server(filled.value, path):
+            notices.add(path[:2], f" is switched off, since its {path[2]} cannot be filled in")
     return filled.value
 
 
-def _disable_incomplete_server(values: JsonObject, path: KeyPath) -> None:
-    """Disable a server whose command or URL could not be filled in: *path* is the missing value."""
+def _unlisted(found: list[tuple[KeyPath, str, str]]) -> str:
+    """Return a sentence on the variables and files in *found* that may not be read."""
+    kinds = dict.fromkeys(kind for _, kind, _ in found)
+    names = {k: dict.fromkeys(name for _, kind, name in found if kind == k) for k in kinds}
+    what = " and ".join(
+        f"the {kind}{'s' * (len(each) > 1)} {', '.join(each)}" for kind, each in names.items()
+    )
+    several = sum(map(len, names.values())) > 1
+    return (
+        f"{what} may not be read from a project's settings, so {'they are' if several else 'it is'}"
+        f" ignored; list {'them' if several else 'it'} under project_reads in your own to allow it"
+    )
+
+
+def _disable_incomplete_server(values: JsonObject, path: KeyPath) -> bool:
+    """Disable a server whose command or URL could not be filled in: *path* is the missing value.
+
+    Return whether it did.
+    """
     if len(path) != 3 or path[0] != "mcp" or path[2] not in {"command", "args", "url"}:
-        return
+        return False
     servers = values.get("mcp")
     entry = servers.get(str(path[1])) if isinstance(servers, dict) else None
-    if isinstance(entry, dict) and str(path[2]) not in entry:
-        entry["enabled"] = False
+    if not isinstance(entry, dict) or str(path[2]) in entry:
+        return False
+    entry["enabled"] = False
+    return True
 
 
 def _load(layer: Layer, values: JsonObject, notices: _NoticeWriter) -> None:
     for path, reason in opencode.remove_unsupported(values):
-        notices.add(path, f"{dotted_key(path)} has no effect: {reason}")
+        notices.add(path, f" has no effect: {reason}")
     layer.rules = _take_rules(layer, values, (), notices)
     for name, agent in _agents(values):
         layer.agents[name] = _take_rules(layer, agent, ("agent", name), notices)
     for fault in validation.remove_invalid(values):
-        notices.add(fault.path, fault.message)
+        notices.add(fault.path, f": {fault.message}")
     _write_rules(layer, values)
     layer.values = values
 
@@ -268,9 +328,7 @@ def _take_rules(
     switches = values.pop("tools", {})
     taken = permission_rules.parse_switches(switches, name)
     if not isinstance(switches, dict) or len(taken) < len(switches):
-        notices.add(
-            (*path, "tools"), f"{dotted_key((*path, 'tools'))}: expected true or false by name"
-        )
+        notices.add((*path, "tools"), ": expected true or false by name")
         layer.broken = True
     if "permission" not in values:
         return taken
@@ -278,20 +336,20 @@ def _take_rules(
     layer.broken = layer.broken or parsed.unreadable
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
-        notices.add(place, f"{dotted_key(place)}: {fault.expected}; it asks until you fix it")
+        notices.add(place, f": {fault.expected}; it asks until you fix it")
     found = (*taken, *parsed.rules)
     if not layer.source.project:
         return found
     kept = tuple(rule for rule in found if not project_restrictions.allows_everything(rule))
     if len(kept) < len(found):
-        place = (*path, "permission")
-        sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is ignored"
-        notices.add(place, sentence)
+        notices.add(
+            (*path, "permission"), ": a project may not allow everything; that rule is ignored"
+        )
     inside = tuple(rule for rule in kept if not project_restrictions.loosens_sandbox(rule))
     for rule in kept:
         if rule not in inside:
             place = (*path, "permission", rule.permission)
-            notices.add(place, f"{dotted_key(place)}: {SANDBOX_IS_YOURS}; that rule is ignored")
+            notices.add(place, f": {SANDBOX_IS_YOURS}; that rule is ignored")
     return inside
 
 

@@ -59,6 +59,16 @@ class LoadedConfig:
     variables: frozenset[str] = frozenset()
     """The environment variables that the settings read, which can hold keys."""
 
+    own_values: Mapping[str, Json] = field(default_factory=dict[str, Json], repr=False)
+    """The values that no file of the project sets."""
+
+    def own_value(self, *key: str) -> Json:
+        """Return the user's own value of *key*, None if there is none."""
+        value: Json = dict(self.own_values)
+        for step in key:
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
     def from_project(self, key: str) -> bool:
         """Return whether a project's file set the value at the dotted *key*."""
         return self.sources.get(key) in self.project_files
@@ -77,14 +87,15 @@ def load_config(
     *,
     paths: Paths | None = None,
     trusted: bool = False,
-    providers_with_keys: Collection[str] = (),
+    providers_with_keys: Mapping[str, Collection[str]] | None = None,
 ) -> LoadedConfig:
     """Return the settings for the opened *directory* in *project* (both absolute).
 
     *overrides* come from the command line, in the form of a file; None values in it mean "not
     given". Nothing in a file makes this raise: faults become notices. Unless the project is
     *trusted*, its files only tighten. *providers_with_keys* are the providers that may have a key
-    of the user's, beside those that the settings name.
+    of the user's, beside those that the settings name, with the addresses and ``{env:NAME}`` of
+    keys that a project can repeat.
     """
     paths = paths or Paths.find(env)
     found = find_sources(directory, project, paths, env)
@@ -94,7 +105,7 @@ def load_config(
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     if not given and not any((found.before, found.project, found.after, user, of_project)):
         return LoadedConfig(notices=env_variables.notices(env))
-    keyed = frozenset(providers_with_keys)
+    keyed = providers_with_keys or {}
     definitions = _Definitions(trusted, keyed, project, user, of_project)
     return _load(found, given, Source("command line", directory), env, definitions, paths.config)
 
@@ -105,7 +116,7 @@ class _Definitions:
 
     trusted: bool
     """True if the project is trusted."""
-    providers_with_keys: frozenset[str]
+    providers_with_keys: Mapping[str, Collection[str]]
     """Providers that may have a key of the user's beside those that the settings name."""
     root: Path
     """The root of the project."""
@@ -175,6 +186,7 @@ def _load(
         project_files=frozenset(layer.source.name for layer in project),
         project_providers=names_in(values, "provider") - own_providers,
         variables=frozenset(name for layer in layers for name in layer.variables),
+        own_values=user_values,
     )
 
 

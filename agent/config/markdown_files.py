@@ -7,15 +7,13 @@ tabs are spaces.
 import datetime as dt
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
-from agent.config.definition_files import DEFINITION_FOLDERS, DefinitionFile, DefinitionKind
 from agent.config.discovery import read_text
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
-from agent.records.tool_facts import CLAUDE_PERMISSIONS, TOOL_FACTS
 
 MAX_FRONTMATTER = 64 * 1024
 """Characters of a frontmatter; a longer one is an error."""
@@ -137,122 +135,3 @@ def _json(value: object) -> Json:
             return {str(name): _json(each) for name, each in pairs.items()}
         case _:
             return str(value)
-
-
-TOOL_PERMISSIONS = tuple(sorted(set(CLAUDE_PERMISSIONS.values())))
-"""Permissions that another program's list of tools can exclude."""
-
-SMALL_MODEL = "small"
-"""An agent's model: the small one of the provider."""
-
-NOT_TOOLS = ("external_directory", "doom_loop", "network", "unsandboxed", "hook")
-"""Permissions that no list of tools excludes: they are about how tools are used."""
-
-_PERMISSIONS = {
-    **{row.claude_name.lower(): row.permission for row in TOOL_FACTS.values() if row.claude_name},
-    **CLAUDE_PERMISSIONS,
-    "notebookedit": "edit",
-    "todoread": "todowrite",
-    "agent": "task",
-}
-"""Another program's names of tools, in lower case, with the permissions that cover them."""
-
-
-def read_agent(file: DefinitionFile) -> JsonObject:
-    """Return the settings of the agent, as under ``agent.<name>`` of a config file.
-
-    Raises ``FrontmatterError``, ``OSError`` or ``ValueError`` for an unreadable file.
-    """
-    document = read_document(file.path)
-    values: dict[str, Json] = dict(document.fields)
-    values.pop("name", None)
-    values.setdefault("mode", _mode(file))
-    if document.body:
-        values["prompt"] = document.body
-    return _from_foreign_agent(values) if file.foreign else values
-
-
-def read_command(file: DefinitionFile) -> JsonObject:
-    """Return the settings of the command, as under ``command.<name>`` of a config file.
-
-    Raises as ``read_agent`` does.
-    """
-    document = read_document(file.path)
-    values: dict[str, Json] = {**document.fields, "template": document.body}
-    values.pop("name", None)
-    if isinstance(hint := values.get("argument-hint"), list):
-        values["argument-hint"] = " ".join(f"[{word}]" for word in hint)
-    return _from_foreign_command(values, document) if file.foreign else values
-
-
-DEFINITION_READERS: Mapping[DefinitionKind, Callable[[DefinitionFile], JsonObject]] = {
-    "agent": read_agent,
-    "command": read_command,
-}
-"""The readers of the kinds that become a table of the settings."""
-
-
-def _mode(file: DefinitionFile) -> str:
-    folders, _ = DEFINITION_FOLDERS["agent"]
-    if file.folder in folders[2:]:
-        return "primary"
-    return "subagent" if file.foreign else "all"
-
-
-def _from_foreign_agent(values: JsonObject) -> JsonObject:
-    """Convert an agent of another program.
-
-    Its list of tools only takes tools away, those of servers and plugins too: the user decides
-    which of them ask.
-    """
-    _translate_alias(values)
-    kept = _tool_permissions(values.pop("tools", None))
-    taken = _tool_permissions(values.pop("disallowedTools", None))
-    for key in [key for key in values if key not in {"description", "prompt", "mode", "model"}]:
-        del values[key]
-    denied: list[str] = []
-    if kept and "*" not in kept:
-        finder = ["tool_search"] if any("_" in name for name in kept) else []
-        others = ",".join((*kept, *finder, *NOT_TOOLS))
-        denied = [*(name for name in TOOL_PERMISSIONS if name not in kept), f"!{others}"]
-    denied += [name for name in taken if name not in denied]
-    if denied:
-        values["permission"] = dict[str, Json](dict.fromkeys(denied, "deny"))
-    return values
-
-
-def _tool_permissions(listed: Json) -> list[str]:
-    """Return the permissions of the tools in a list of another program; ``mcp__a__b`` is the tool b
-    of the server a."""
-    names = re.split(r",(?![^()]*\))", listed) if isinstance(listed, str) else listed
-    found: list[str] = []
-    for name in names if isinstance(names, list) else []:
-        word = str(name).partition("(")[0].strip()
-        server, _, tool = word.removeprefix("mcp__").partition("__")
-        is_mcp = word.startswith("mcp__")
-        found.append(
-            f"{server}_{tool or '*'}" if is_mcp else _PERMISSIONS.get(word.lower(), word.lower())
-        )
-    return [name for name in dict.fromkeys(found) if name]
-
-
-def _from_foreign_command(values: JsonObject, document: Document) -> JsonObject:
-    """Convert a command of another program.
-
-    Tools that it would allow without asking are ignored: that is the user's decision.
-    """
-    if "/" not in str(values.get("model")):
-        values.pop("model", None)
-    known = {"description", "template", "model", "argument-hint"}
-    kept: JsonObject = {key: value for key, value in values.items() if key in known}
-    if document.text("context") == "fork":
-        kept["subtask"] = True
-    return kept
-
-
-def _translate_alias(values: JsonObject) -> None:
-    """Replace a model that is an alias of another program's: the small one ("haiku"), or the
-    session's own ("inherit", "sonnet", "opus")."""
-    model = str(values.pop("model", ""))
-    if "/" in model or "haiku" in model.lower():
-        values["model"] = model if "/" in model else SMALL_MODEL

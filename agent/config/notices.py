@@ -2,24 +2,40 @@
 
 import re
 from collections.abc import Collection, Iterable
-
-_IDLE = re.compile(r"ha(?:s|ve) no effect|left out")
+from pathlib import PurePosixPath
 
 
 def by_file(notices: Iterable[str], files: Collection[str]) -> tuple[str, ...]:
-    """Return *notices* in order; those on what has no effect in one of *files* are joined, each
-    with its line. Faults to correct keep lines of their own."""
+    """Return *notices* in order, with those on one of *files* joined, each with its line.
+
+    Markdown files of one folder that have the same fault share a line.
+    """
     joined: dict[str, list[str]] = {}
-    for notice in notices:
-        idle = _IDLE.search(notice)
-        file = next((name for name in files if idle and notice.startswith(f"{name}:")), notice)
-        joined.setdefault(file, []).append(notice)
-    return tuple(_join(file, parts) for file, parts in joined.items())
+    for notice in dict.fromkeys(notices):
+        file = next((name for name in files if notice.startswith(f"{name}:")), "")
+        joined.setdefault(file or notice, []).append(notice.removeprefix(file))
+    alike: dict[tuple[str, str], list[str]] = {}
+    for start, parts in joined.items():
+        text = _join(parts)
+        folder = str(PurePosixPath(start).parent) if start.endswith(".md") else start
+        alike.setdefault((folder, text), []).append(start)
+    return tuple(
+        text if starts == [text] else f"{starts[0]}{_more(starts)}{text}"
+        for (_, text), starts in alike.items()
+    )
 
 
-def _join(file: str, notices: list[str]) -> str:
-    if len(notices) == 1:
-        return notices[0]
-    rest = [re.sub(r"^:(\d+): ", r"line \1: ", n.removeprefix(file)) for n in notices[1:]]
-    parts = [notices[0], *(part.removeprefix(": ") for part in rest)]
-    return "; ".join(part.removesuffix(".") for part in parts) + "."
+_LINE = re.compile(r":(\d+): ")
+
+
+def _join(parts: list[str]) -> str:
+    lines = [_LINE.match(part) for part in parts]
+    order = sorted(range(len(parts)), key=lambda at: int(line[1]) if (line := lines[at]) else 1e9)
+    parts = [parts[at] for at in order]
+    rest = [_LINE.sub(r"line \1: ", part, count=1).removeprefix(": ") for part in parts[1:]]
+    texts = (part.removesuffix(".") for part in (parts[0], *rest))
+    return "; ".join(texts) + ("" if parts[-1].endswith("?") else ".")
+
+
+def _more(files: list[str]) -> str:
+    return f" and {len(files) - 1} more there" if len(files) > 1 else ""

@@ -94,8 +94,8 @@ def translate(raw: JsonObject) -> None:
         _rename(agent, "variant", "effort")
     for _, command in _entries(raw.get("command")):
         _rename(command, "variant", "effort")
-    for _, provider in _entries(raw.get("provider")):
-        _translate_provider(provider)
+    for name, provider in _entries(raw.get("provider")):
+        _translate_provider(name, provider)
     if isinstance(servers := raw.get("mcpServers"), dict) and isinstance(raw.get("mcp", {}), dict):
         del raw["mcpServers"]
         own = _child(raw, "mcp")
@@ -118,7 +118,7 @@ def remove_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:
     return taken
 
 
-def _translate_provider(provider: JsonObject) -> None:
+def _translate_provider(name: str, provider: JsonObject) -> None:
     api = provider.get("api")
     if isinstance(api, str) and api.startswith(("http://", "https://")):
         del provider["api"]
@@ -130,7 +130,11 @@ def _translate_provider(provider: JsonObject) -> None:
     package = provider.get("npm")
     if isinstance(package, str) and package in _PROTOCOLS:
         del provider["npm"]
-        provider.setdefault("api", _PROTOCOLS[package])
+        if _PROTOCOL_NAMES.get(name) != _PROTOCOLS[package]:  # else it is the provider's anyway
+            provider.setdefault("api", _PROTOCOLS[package])
+    options = provider.get("options")
+    if isinstance(options, dict) and options.get("apiKey") == "":
+        del options["apiKey"]
     for _, model in _entries(provider.get("models")):
         modalities = model.get("modalities")
         if isinstance(modalities, dict) and isinstance(inputs := modalities.get("input"), list):
@@ -141,6 +145,11 @@ def _translate_provider(provider: JsonObject) -> None:
             del model["attachment"]
             model.setdefault("vision", attachment)
         _translate_variants(model)
+        options = model.get("options")
+        if isinstance(options, dict) and options.get("reasoningEffort") in _EFFORTS:
+            model.setdefault("effort", options.pop("reasoningEffort"))
+            if not options:
+                del model["options"]
 
 
 def _translate_variants(model: JsonObject) -> None:
@@ -169,6 +178,7 @@ def _translate_server(server: JsonObject) -> None:
         del server["args"]
         server["command"] = [*command, *arguments]
     _rename(server, "env", "environment")
+    server.pop("description", None)
     if isinstance(off := server.get("disabled"), bool):
         del server["disabled"]
         server.setdefault("enabled", not off)

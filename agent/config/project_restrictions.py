@@ -62,23 +62,33 @@ class UserOwned:
 
     providers: Collection[str] = ()
     """Providers that may have a key of the user's."""
+    usual: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+    """The addresses and ``{env:NAME}`` of keys that known providers have anyway."""
     tables: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
     """The names in the user's tables (``mcp`` …)."""
     sandboxes: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The sandboxes of the user's MCP servers, by name."""
 
 
-def remove_keys(raw: JsonObject) -> list[tuple[KeyPath, str]]:
+def remove_keys(raw: JsonObject, usual: Mapping[str, Collection[str]]) -> list[tuple[KeyPath, str]]:
     """Remove the API keys that are written in full in *raw*; return their paths with the reason.
 
-    A key as ``{env:NAME}`` stays: ``substitute`` fills in only what the user listed.
+    A key as ``{env:NAME}`` stays: ``substitute`` fills in only what the user listed. What is
+    *usual* for a provider anyway is removed too.
     """
     removed: list[tuple[KeyPath, str]] = []
     for name, provider in _objects(raw.get("provider")):
         options = provider.get("options")
-        if isinstance(options, dict) and "apiKey" in options:
+        if not isinstance(options, dict):
+            continue
+        for key in ("baseURL", "apiKey"):
+            if str(options.get(key)).rstrip("/") in usual.get(name, ()):
+                del options[key]
+        if not options:
+            del provider["options"]
+        if "apiKey" in options:
             key = options["apiKey"]
-            if not (isinstance(key, str) and _SLOT.fullmatch(key)):
+            if key and not (isinstance(key, str) and _SLOT.fullmatch(key)):
                 del options["apiKey"]
                 removed.append((("provider", name, "options", "apiKey"), _KEYS))
     return removed

@@ -35,6 +35,9 @@ class Substituted:
     value: JsonObject = field(default_factory=dict[str, Json])
     notes: list[tuple[KeyPath, str]] = field(default_factory=list[tuple[KeyPath, str]])
     """Remarks by the path of the value."""
+    unlisted: list[tuple[KeyPath, str, str]] = field(default_factory=list[tuple[KeyPath, str, str]])
+    """The values that were dropped, since the user does not let a project read the variable or
+    file: with ``variable`` or ``file``, and its name."""
     variables: set[str] = field(default_factory=set[str])
     """The variables that placeholders name."""
     secrets: set[str] = field(default_factory=set[str])
@@ -55,7 +58,15 @@ class Substituted:
 
 
 class _Missing(Exception):
-    """A placeholder cannot be filled in, or must not be."""
+    """A placeholder cannot be filled in."""
+
+
+class _Unlisted(Exception):
+    """A placeholder must not be filled in."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(name)
+        self.kind, self.name = kind, name
 
 
 @frozen
@@ -67,8 +78,11 @@ class AllowedReads:
     root: Path
     """The project; prompts can be read from text files in it."""
 
-    def allows_variable(self, name: str) -> bool:
-        return name in self.entries
+    def allows_variable(self, name: str, at: KeyPath) -> bool:
+        """Return whether the value *at* a path can have the variable: programs get harmless ones
+        such as HOME anyway."""
+        of_program = len(at) > 2 and at[0] in _PROGRAMS and at[2] in _PROGRAM_KEYS
+        return name in self.entries or (of_program and is_harmless(name))
 
     def allows_file(self, path: Path, at: KeyPath, env: Mapping[str, str]) -> bool:
         real = path.resolve()
@@ -80,6 +94,8 @@ class AllowedReads:
 
 _PROMPTS = {("agent", "prompt"), ("command", "template")}
 _TEXTS = {".md", ".txt"}
+_PROGRAMS = {"mcp", "mcpServers", "lsp", "formatter"}
+_PROGRAM_KEYS = {"command", "args", "cwd", "environment", "env"}
 
 
 def substitute(
@@ -100,11 +116,11 @@ def substitute(
                 if allowed is not None and not allowed.allows_file(
                     folder / expand_home(name, env), path, env
                 ):
-                    raise _Missing(_UNLISTED.format(what=f"the file {name}"))
+                    raise _Unlisted("file", name)
                 content = _content(name, folder, env)
                 filled.note_secret(content, path, whole=match[0] == value)
                 return content
-            text, note = _variable(name, env, allowed)
+            text, note = _variable(name, env, allowed, path)
             filled.note_variable(name.partition(":-")[0], env, path, whole=match[0] == value)
             if note:
                 filled.notes.append((path, note))
@@ -128,6 +144,8 @@ def substitute(
                 result[key] = walk(item, (*path, key))
             except _Missing as error:
                 filled.notes.append(((*path, key), str(error)))
+            except _Unlisted as error:
+                filled.unlisted.append(((*path, key), error.kind, error.name))
         return result
 
     filled.value = walk_object(raw, ())
@@ -138,22 +156,20 @@ _INSTEAD = (
     "the variable {name} may not be read from a project's settings, so its default is used; list"
     " it under project_reads in your own to allow it"
 )
-_UNLISTED = (
-    "{what} may not be read from a project's settings, so it is ignored; list it under"
-    " project_reads in your own to allow it"
-)
 
 
-def _variable(name: str, env: Mapping[str, str], listed: AllowedReads | None) -> tuple[str, str]:
-    """Return the value of the variable *name*, and a remark on it, "" for none.
+def _variable(
+    name: str, env: Mapping[str, str], listed: AllowedReads | None, at: KeyPath
+) -> tuple[str, str]:
+    """Return the value of the variable *name* for the value *at* a path, and a remark, "" for none.
 
-    *name* can end in ``:-`` and a default. Raises ``_Missing`` for a variable that must not be
+    *name* can end in ``:-`` and a default. Raises ``_Unlisted`` for a variable that must not be
     read.
     """
     name, sign, otherwise = name.partition(":-")
-    if listed is not None and not listed.allows_variable(name):
+    if listed is not None and not listed.allows_variable(name, at):
         if not sign:
-            raise _Missing(_UNLISTED.format(what=f"the variable {name}"))
+            raise _Unlisted("variable", name)
         return otherwise, _INSTEAD.format(name=name)
     if sign and not env.get(name):
         return otherwise, ""

@@ -53,7 +53,7 @@ class ConfigFault:
 
     path: KeyPath
     message: str
-    """A sentence with the key and what was expected."""
+    """What was expected."""
 
 
 def remove_invalid(raw: JsonObject) -> list[ConfigFault]:
@@ -72,7 +72,7 @@ def remove_invalid(raw: JsonObject) -> list[ConfigFault]:
             expectations = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
             unknown = reasons[0].startswith("there is no")
             message = reasons[0] if unknown else f"expected {expectations}"
-            faults.append(ConfigFault(path, f"{dotted_key(path)}: {message}"))
+            faults.append(ConfigFault(path, message))
         for path in reversed(list(found)):  # from the end of a list, so that indices stay valid
             _remove(raw, path)
     return faults
@@ -126,7 +126,7 @@ def _adapter() -> TypeAdapter[Config]:
 def _expected(path: KeyPath, kind: str, context: Mapping[str, Any] | None) -> str:
     if kind == "unexpected_keyword_argument":
         valid = _keys_at(path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), valid, 1, 0.6)
+        near = difflib.get_close_matches(str(path[-1]), valid, 1, 0.7)
         hint = (
             f"; did you mean {near[0]}?"
             if near
@@ -195,5 +195,5 @@ def _below_minimum(value: Json, path: KeyPath) -> list[ConfigFault]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         least = _MINIMUMS.get(cast("tuple[str, str]", path), 0)
         if value < least:
-            return [ConfigFault(path, f"{dotted_key(path)}: expected a number of at least {least}")]
+            return [ConfigFault(path, f"expected a number of at least {least}")]
     return []

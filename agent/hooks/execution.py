@@ -8,13 +8,13 @@ import asyncio
 import inspect
 import json
 import logging
-import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from agent.hooks.conditions import covers
 from agent.hooks.http import post
 from agent.hooks.records import NO_ANSWER, Decision, Hook, HookAnswer, HookCall, HookEvent
 from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
@@ -89,31 +89,6 @@ def claude_name(tool: str) -> str:
     return claude_name_of(tool) or tool
 
 
-def matches(matcher: str, about: str) -> bool:
-    """Return whether *matcher* covers *about*, by its name here or in Claude Code.
-
-    A matcher that is no regular expression is read as a name.
-    """
-    if matcher in {"", "*"}:
-        return True
-    try:
-        pattern = re.compile(matcher, re.IGNORECASE)
-    except re.error:
-        return matcher.lower() in {name.lower() for name in _names(about)}
-    return any(pattern.fullmatch(name) for name in _names(about))
-
-
-def _names(about: str) -> Iterator[str]:
-    yield about
-    if name := claude_name_of(about):
-        yield name
-        return
-    # An MCP tool is server_tool here and mcp__server__tool in Claude Code.
-    for at, char in enumerate(about):
-        if char == "_":
-            yield f"mcp__{about[:at]}__{about[at + 1 :]}"
-
-
 BLOCKING_EXIT_CODE = 2
 """The exit code that objects; the reason is the program's output on standard error."""
 
@@ -160,9 +135,9 @@ async def run_hook(hook: Hook, call: HookCall, programs: HookPrograms) -> HookAn
 def as_named(hook: Hook, call: HookCall) -> HookCall:
     """Return *call* with the name of the tool that *hook* knows: a matcher can name a former tool
     only, and hooks of Claude Code know its arguments by that tool."""
-    if not call.former or not matches(hook.matcher, call.former):
+    if not call.former or not covers(hook, call.former):
         return call
-    if matches(hook.matcher, call.about) and not hook.uses_claude_names:
+    if covers(hook, call.about) and not hook.uses_claude_names:
         return call
     return replace(call, details={**call.details, "tool_name": call.former})
 
@@ -200,14 +175,15 @@ async def _run_command(
     stdin, stderr = folder / "input.json", folder / "stderr"
     stdin.write_text(json.dumps(payload(hook, call)), "utf-8")
     stderr.touch()
+    root = hook.folder or call.directory
     argv = await programs.sandbox.wrap_program(
-        shell_argv(hook.command), hook.sandbox, directory=call.directory, project=programs.project
+        _argv(hook, root), hook.sandbox, directory=call.directory, project=programs.project
     )
     command = Command(
         # The files are opened outside of the sandbox, which may not let them be written.
         argv=(*_WRAPPER, str(stdin), str(stderr), *argv),
         directory=call.directory,
-        env={**programs.env, "CLAUDE_PROJECT_DIR": call.directory},
+        env={**programs.env, "CLAUDE_PROJECT_DIR": root},
         timeout=hook.timeout,
     )
     capture = Capture(SpillStore(folder / "spill"), max_lines=MAX_OUTPUT, max_bytes=MAX_OUTPUT)
@@ -226,6 +202,14 @@ async def _run_command(
         return parse_answer(hook.event, done.output.text)
     except ValueError as error:
         raise HookFailed(str(error)) from error
+
+
+def _argv(hook: Hook, root: str) -> tuple[str, ...]:
+    """Return the command line of *hook*: its program and arguments, else a shell's."""
+    if hook.arguments is None:
+        return shell_argv(hook.command)
+    words = (hook.command, *hook.arguments)
+    return tuple(word.replace("${CLAUDE_PROJECT_DIR}", root) for word in words)
 
 
 def payload(hook: Hook, call: HookCall) -> dict[str, object]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.config import env_variables, jsonc
+from agent.config.claude_code import permission_rules
 from agent.config.discovery import folder_chain, read_text
 from agent.config.loading import LoadedConfig
 from agent.config.paths import display_path, home_folder
-from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookEvent
+from agent.hooks.records import CLAUDE_TIMEOUT, EVENTS, TIMEOUT, Hook, HookEvent
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
@@ -91,53 +92,59 @@ def _read_claude_file(
     """Add the hooks of one of Claude Code's files, of which nothing else is read."""
     try:
         values = jsonc.parse(read_text(path))
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError, jsonc.JsoncError) as error:
-        if path.exists():
-            reason = error.expected if isinstance(error, jsonc.JsoncError) else str(error)
-            notes.append(f"{source}: its hooks are ignored, because it cannot be read: {reason}.")
-        return
+    except (OSError, ValueError, jsonc.JsoncError):
+        return  # reported with its permissions
     table = values.get("hooks")
     if not isinstance(table, dict) or values.get("disableAllHooks") is True:
         return
     unknown = ", ".join(name[:60] for name in table if _event(name) is None)
     if unknown:
         notes.append(f"{source}: hooks for {unknown} have no effect here; {_KNOWN}.")
+    other: dict[str, None] = {}
     for name, groups in table.items():
         event = _event(name)
         for matcher, each in _entries(groups) if event is not None else ():
-            kind = each.get("type", "command")
-            target = each.get({"command": "command", "http": "url"}.get(str(kind), ""))
-            if event is None or not isinstance(target, str):
-                notes.append(
-                    f"{source}: a hook for {name} has no effect: only commands are run, and"
-                    " addresses called."
-                )
+            kind = str(each.get("type", "command"))
+            target = each.get({"command": "command", "http": "url"}.get(kind, ""))
+            if event is None or not isinstance(target, str) or each.get("shell") == "powershell":
+                other[f"{name} ({'powershell' if 'shell' in each else kind})"] = None
                 continue
-            headers, allowed = each.get("headers"), each.get("allowedEnvVars")
-            hooks.append(
-                Hook(
-                    event=event,
-                    source=source,
-                    command=target if kind == "command" else "",
-                    url=target if kind == "http" else "",
-                    headers=tuple((n, str(t)) for n, t in headers.items())
-                    if isinstance(headers, dict)
-                    else (),
-                    variables=tuple(map(str, allowed)) if isinstance(allowed, list) else (),
-                    from_project=from_project,
-                    matcher=matcher,
-                    timeout=_seconds(each.get("timeout")),
-                    uses_claude_names=True,
-                )
-            )
+            folder = str(path.parent.parent) if from_project else ""
+            hooks.append(_hook(event, source, target, each, matcher, folder))
+    if other:
+        notes.append(
+            f"{source}: hooks for {', '.join(other)} have no effect: only commands are run, and"
+            " addresses called."
+        )
 
 
-def _seconds(value: Json) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-        return float(value)
-    return TIMEOUT
+def _hook(
+    event: HookEvent, source: str, target: str, given: JsonObject, matcher: str, folder: str
+) -> Hook:
+    """Return a hook of Claude Code's: a command, or an address; *folder* is that of a project."""
+    headers, condition = given.get("headers"), given.get("if")
+    arguments, allowed = given.get("args"), given.get("allowedEnvVars")
+    timeout, is_address = given.get("timeout"), given.get("type") == "http"
+    return Hook(
+        event=event,
+        source=source,
+        command="" if is_address else target,
+        arguments=tuple(map(str, arguments)) if isinstance(arguments, list) else None,
+        condition=tuple(permission_rules(condition)) if isinstance(condition, str) else None,
+        in_background=given.get("async") is True or given.get("asyncRewake") is True,
+        folder=folder,
+        url=target if is_address else "",
+        headers=tuple((name, str(text)) for name, text in headers.items())
+        if isinstance(headers, dict)
+        else (),
+        variables=tuple(map(str, allowed)) if isinstance(allowed, list) else (),
+        from_project=bool(folder),
+        matcher=matcher,
+        timeout=timeout
+        if isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0
+        else CLAUDE_TIMEOUT,
+        uses_claude_names=True,
+    )
 
 
 def _entries(groups: Json) -> Iterator[tuple[str, JsonObject]]:

@@ -30,6 +30,14 @@ EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 TIMEOUT = 60.0
 """Seconds that a hook can take when its settings name no time."""
 
+CLAUDE_TIMEOUT = 600.0
+"""The same of hooks in Claude Code's files."""
+
+TOOL_EVENTS: frozenset[HookEvent] = frozenset(
+    {"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"}
+)
+"""The events of a tool call."""
+
 Decision = Literal["allow", "ask", "deny"]
 
 
@@ -84,6 +92,14 @@ class Hook:
     source: str
     """The file or plugin that it comes from."""
     command: str = ""
+    arguments: tuple[str, ...] | None = None
+    """The arguments of *command*, which is then a program and no line for a shell."""
+    condition: tuple[tuple[str, str], ...] | None = None
+    """Permissions with patterns of the tool calls that it is for, None for all events."""
+    in_background: bool = False
+    """True if nothing waits for it, and its answer does not count."""
+    folder: str = ""
+    """The folder whose settings it is from, "" for the one of the session."""
     url: str = ""
     """The address that the input is posted to, in place of a command."""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -105,7 +121,8 @@ class Hook:
     @property
     def label(self) -> str:
         """The command, address or function, as shown to users."""
-        return self.command or self.url or f"a function of {self.source}"
+        words = (self.command, *(self.arguments or ()))
+        return " ".join(words) if self.command else self.url or f"a function of {self.source}"
 
 
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")

@@ -351,7 +351,7 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
         return _with_log("It closed the connection.", log)
     message = " ".join(str(first).split()) or type(first).__name__
     if server.remote and type(first).__name__ in _UNREACHABLE:
-        return f"Nothing answers at {server.url}: {message}"[:MAX_REASON]
+        return f"Nothing answers at {server.url}: {message.rstrip('.')[:MAX_REASON]}."
     return _with_log(message[:MAX_REASON].rstrip(".") + ".", log)
 
 

@@ -83,7 +83,8 @@ class Plugins:
             for name, given in each.plugin.providers.items():
                 values: JsonObject = {"provider": {name: dict(given)}}
                 notices += [
-                    f"{each.plugin.source}: {f.message}." for f in validation.remove_invalid(values)
+                    f"{each.plugin.source}: {validation.dotted_key(f.path)}: {f.message}."
+                    for f in validation.remove_invalid(values)
                 ]
                 made = validation.build_config(values).provider.get(name)
                 if made is not None and name not in config.provider:

@@ -49,6 +49,10 @@ async def read_settings(
         overrides,
         paths=paths,
         trusted=True,
-        providers_with_keys=[spec.id for spec in KNOWN_PROVIDERS.values() if not spec.local],
+        providers_with_keys={
+            spec.id: (spec.base_url, *(f"{{env:{name}}}" for name in spec.key_variables))
+            for spec in KNOWN_PROVIDERS.values()
+            if not spec.local
+        },
     )
     return loaded, trust

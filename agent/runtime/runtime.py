@@ -36,6 +36,7 @@ from agent.records.frozen import frozen
 from agent.records.json import Json
 from agent.records.tool_facts import Answering
 from agent.runtime.folder_settings import read_settings
+from agent.runtime.models_and_agents import models_and_agents
 from agent.runtime.service_factories import (
     OpenedFolder,
     add_plugin_tools,
@@ -45,7 +46,6 @@ from agent.runtime.service_factories import (
     compaction_settings,
     fallback_service,
     hook_service,
-    models_and_agents,
     permission_service,
     plan_tools,
     search_engine,

@@ -4,9 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from agent.agents import Agents
 from agent.bus import Bus
@@ -26,14 +24,13 @@ from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins
 from agent.process import SpillStore, Terminals, child_environment, strict_environment
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.from_config import catalog_from_config, secret_variables
-from agent.records.errors import AgentNotFound, ModelNotFound
+from agent.provider.catalog.from_config import secret_variables
 from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.tool_facts import Answering
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
-from agent.session.fallback import Fallbacks, fallback_notices
+from agent.session.fallback import Fallbacks
 from agent.session.service import SessionService
 from agent.session.spending import ConfiguredCaps, Spending
 from agent.session.turn.guards import TurnLimits
@@ -85,60 +82,6 @@ def permission_service(opened: OpenedFolder, agents: Agents, config: Config) -> 
         trusted=opened.trust.trusted,
         deny_wins=config.permission_mode == "deny-wins",
     )
-
-
-def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConfig]:
-    """The models and agents. A wrong name is reported now, not at the first prompt: in the
-    user's settings it ends the start, in a project's it is ignored with a notice."""
-    loaded = opened.loaded
-    catalog = catalog_from_config(loaded, opened.paths, opened.env)
-    try:
-        catalog.model(catalog.default_model())
-    except ModelNotFound as error:
-        if not (loaded.from_project("model") or _project_changes(loaded, _MODEL_TABLES)):
-            raise
-        loaded = _without(loaded, "model", error.message)
-        catalog = catalog_from_config(loaded, opened.paths, opened.env)
-    provider = catalog.default_model().partition("/")[0]
-    if loaded.from_project("model") and not catalog.access.is_usable(provider):
-        other = _without(loaded, "model", f"there is no key for {provider}.")
-        own = catalog_from_config(other, opened.paths, opened.env)
-        if own.access.is_usable(own.default_model().partition("/")[0]):
-            catalog, loaded = own, other
-    agents = Agents(loaded, catalog.small_model(catalog.default_model().partition("/")[0]))
-    default = loaded.config.default_agent
-    try:
-        agents.get(default)
-    except AgentNotFound as error:
-        own = "default_agent" in loaded.sources and not loaded.from_project("default_agent")
-        if own and not _project_changes(loaded, (f"agent.{default}.",)):
-            raise
-        loaded = _without(loaded, "default_agent", error.message, agents.primary()[0].name)
-    notices = fallback_notices(catalog, loaded.config.fallback.models)
-    return catalog, agents, replace(loaded, notices=(*loaded.notices, *notices))
-
-
-_MODEL_TABLES = ("provider.", "disabled_providers", "enabled_providers")
-
-
-def _project_changes(loaded: LoadedConfig, prefixes: tuple[str, ...]) -> bool:
-    """Return whether a project's file sets a value whose dotted key begins with a prefix."""
-    return any(
-        key.startswith(prefixes) and source in loaded.project_files
-        for key, source in loaded.sources.items()
-    )
-
-
-def _without(
-    loaded: LoadedConfig,
-    key: Literal["model", "default_agent"],
-    why: str,
-    default: str | None = None,
-) -> LoadedConfig:
-    used = f" {default} is used." if default else ""
-    notice = f"{loaded.sources.get(key, 'Settings')}: {key} is ignored: {why}{used}"
-    config = replace(loaded.config, **{key: default})
-    return replace(loaded, config=config, notices=(*loaded.notices, notice))
 
 
 def hook_service(

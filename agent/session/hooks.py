@@ -78,6 +78,7 @@ class SessionHooks:
             task.cancel()
         begun, self._begun = list(self._begun.values()), {}
         await asyncio.gather(*(self._end(session, "exit") for session in begun))
+        await self._hooks.close()
 
     async def prompted(self, session: Session, prompt: PromptInput) -> PromptInput:
         """Return *prompt* with the context that hooks add. Raises ``PromptRefused`` if one

@@ -168,6 +168,8 @@ async def open_harness(
     editor: Editor | None = None,
     holds: bool = True,
     answering: Answering = "text",
+    opened: str = "",
+    trust_once: bool = False,
     **settings: object,
 ) -> AsyncIterator[Harness]:
     """Open a runtime on a scripted server; at the end the server must have refused nothing."""
@@ -177,12 +179,13 @@ async def open_harness(
     async with ModelServer(chunk=chunk) as server:
         write_config(home, config_for(server, api=api, options=options, **settings))
         runtime = await open_runtime(
-            folder,
+            folder / opened,
             env=environment(home),
             stop_hooks=stop_hooks,
             editor=editor,
             wait_for_background=holds,
             answering=answering,
+            trust_once=trust_once,
         )
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()

@@ -19,8 +19,9 @@ from agent.config.definition_files import (
     find_definitions,
     project_folders,
 )
+from agent.config.definitions import read_agent
 from agent.config.discovery import find_sources, folder_chain, read_source, read_text
-from agent.config.markdown_files import FrontmatterError, read_agent
+from agent.config.markdown_files import FrontmatterError
 from agent.config.paths import Paths, home_folder
 from agent.permission.trust.project_programs import PROGRAM_KEYS, ProjectProgram, find_programs
 from agent.records.frozen import frozen
@@ -185,10 +186,11 @@ class _Scanner:
     def _add_agent(self, file: DefinitionFile) -> None:
         """Add what an agent would allow. One that cannot be read has no effect."""
         try:
-            values: JsonObject = {"agent": {file.name: read_agent(file)}}
+            definition = read_agent(file)
         except (FrontmatterError, OSError, ValueError):
             return
         name = self._name(file.path)
+        values: JsonObject = {"agent": {definition.name: definition.values}}
         self._add(name, file.path.parent, find_programs(values, name))
 
     def _add_code(self, runs: ProjectProgram, path: Path) -> None:

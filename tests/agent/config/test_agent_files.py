@@ -5,6 +5,7 @@ import os
 import pytest
 
 from agent.agents import Agents
+from agent.config.definitions import SMALL_MODEL
 from agent.config.loading import load_config
 from agent.permission.rules import evaluate
 from agent.records.requests import PermissionNeed
@@ -134,7 +135,7 @@ def test_another_programs_list_of_tools_excludes_those_of_servers(setting):
         "disallowedTools: Write\nmodel: haiku\n---\nLook.",
     )
     setting.write(setting.home / ".claude/agents/all.md", "---\ndisallowedTools: [Edit]\n---\nx")
-    agents = Agents(load(setting), "lab/small")
+    agents = Agents(load(setting))
     names = ("read", "grep", "bash", "edit", "github_search", "github_post", "docs_x", "lint")
     assert agents.offered_tools("look", (*names, "tool_search")) == {
         "read",
@@ -144,7 +145,7 @@ def test_another_programs_list_of_tools_excludes_those_of_servers(setting):
         "tool_search",
     }
     assert agents.offered_tools("all", names) == {*names} - {"edit"}
-    assert agents.get("look").model == "lab/small"
+    assert agents.get("look").model == SMALL_MODEL
     asks = [PermissionNeed(name, "x") for name in ("github_post", "docs_x", "external_directory")]
     actions = [evaluate(need, agents.rules("look")).action for need in asks]
     assert actions == ["deny", "ask", "ask"]

@@ -307,7 +307,7 @@ SERVERS = {
     "mcpServers": {
         "docs": {
             "command": "npx",
-            "args": ["-y", "docs@${DOCS_VERSION:-1.2}", "${HOME}"],
+            "args": ["-y", "docs@${DOCS_VERSION:-1.2}", "${DOCS_ROOT}"],
             "env": {"TOKEN": "${DOCS_TOKEN}", "MODE": "${MODE:-}"},
         },
         "far": {
@@ -346,7 +346,8 @@ def test_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     setting: Setting,
 ) -> None:
     write_servers(setting)
-    setting.env |= {"DOCS_TOKEN": "secret", "DOCS_VERSION": "2", "BASE": "https://evil.test"}
+    setting.env |= {"DOCS_TOKEN": "secret", "DOCS_VERSION": "2", "DOCS_ROOT": "/docs"}
+    setting.env["BASE"] = "https://evil.test"
     loaded = trusting(setting)
     docs, far = loaded.config.mcp["docs"], loaded.config.mcp["far"]
     assert docs.environment == {"MODE": ""}
@@ -354,17 +355,17 @@ def test_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     assert far.enabled
     assert far.url == "https://far.test/mcp"
     notices = "\n".join(loaded.notices)
-    assert "the variable DOCS_TOKEN may not be read from a project's settings" in notices
+    assert "the variables DOCS_ROOT, DOCS_TOKEN may not be read from a project's" in notices
     assert "the variable BASE may not be read" in notices
     assert "its default is used" in notices
     assert "mcpServers.far.headersHelper has no effect" in notices
     assert "inputs has no effect" in notices
-    setting.own({"project_reads": ["DOCS_TOKEN", "DOCS_VERSION", "BASE", "HOME", "MODE"]})
+    setting.own({"project_reads": ["DOCS_TOKEN", "DOCS_VERSION", "BASE", "DOCS_ROOT", "MODE"]})
     setting.env["BASE"] = ""
     loaded = trusting(setting)
     docs, far = loaded.config.mcp["docs"], loaded.config.mcp["far"]
     assert docs.enabled
-    assert docs.command == ("npx", "-y", "docs@2", setting.env["HOME"])
+    assert docs.command == ("npx", "-y", "docs@2", "/docs")
     assert docs.environment == {"TOKEN": "secret", "MODE": ""}
     assert far.url == "https://far.test/mcp"
     assert (far.type, far.headers) == ("remote", {"X": "1"})

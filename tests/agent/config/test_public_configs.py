@@ -1,9 +1,13 @@
 """Settings as public projects have them: they work, or one line says what has no effect."""
 
+import asyncio
+
 import pytest
 
+from agent.agents import Agents
 from agent.config.loading import load_config
 from agent.config.notices import by_file
+from agent.records.json import Json
 from agent.runtime.folder_settings import read_settings
 from agent.runtime.runtime import open_runtime
 from tests.agent.config.conftest import Setting
@@ -15,7 +19,17 @@ BAD_PROJECTS = (
     {"agent": {"build": {"disable": True}, "plan": {"disable": True}}, "default_agent": "plan"},
     {"disabled_providers": ["demo"], "enabled_providers": ["nobody"]},
     {"provider": {"demo": {"models": {"offline": {"disabled": True}}}}},
+    {"enabled_providers": ["opencode", "xai"], "model": "xai/grok"},
+    {"agent": {"build": {"model": "openai/gpt-x"}}, "small_model": "nowhere/x"},
 )
+
+OWN: dict[str, Json] = {
+    "model": "box/big",
+    "provider": {
+        "box": {"options": {"baseURL": "http://127.0.0.1:9/v1"}, "models": {"tiny": {}, "big": {}}}
+    },
+}
+"""A user with a model of their own."""
 
 
 @pytest.mark.parametrize("settings", BAD_PROJECTS)
@@ -25,6 +39,135 @@ async def test_no_project_keeps_the_program_from_starting(setting: Setting, sett
     assert runtime.agents.get(runtime.config.config.default_agent)
     assert runtime.catalog.model(runtime.catalog.default_model())
     await runtime.close()
+
+
+@pytest.mark.parametrize("settings", BAD_PROJECTS[1:])
+async def test_the_users_own_model_is_used_where_the_projects_is_not_usable(
+    setting: Setting, settings
+) -> None:
+    setting.own(OWN)
+    setting.theirs(settings)
+    runtime = await open_runtime(setting.project, env=setting.env, trust_once=True)
+    assert runtime.catalog.default_model() == "box/big"
+    assert runtime.catalog.access.is_usable("box")
+    assert not any(agent.model for agent in runtime.agents.usable())
+    lines = [notice for notice in runtime.notices if notice.startswith("opencode.json:")]
+    assert len(lines) == len(runtime.notices) <= 1
+    await runtime.close()
+
+
+async def test_a_choice_of_providers_leaves_the_projects_own(setting: Setting) -> None:
+    setting.own(OWN)
+    given = {"options": {"baseURL": "http://127.0.0.1:8/v1", "apiKey": ""}, "models": {"m": {}}}
+    setting.theirs({"enabled_providers": ["lab"], "provider": {"lab": given}})
+    runtime = await open_runtime(setting.project, env=setting.env, trust_once=True)
+    assert runtime.catalog.default_model() == "lab/m"
+    (notice,) = runtime.notices
+    assert "enabled_providers: it leaves lab/m, which is used instead of box/big" in notice
+    await runtime.close()
+
+
+async def test_models_that_cannot_be_used_are_named_once_for_each_file(setting: Setting) -> None:
+    setting.own(OWN)
+    models = {"a": {"model": "openai/x"}, "b": {"model": "openai/y"}, "c": {"model": "box/tiny"}}
+    command = {"template": "x", "model": "openai/z"}
+    setting.theirs({"agent": models, "command": {"go": command}})
+    setting.theirs("---\nmodel: xai/z\n---\nx", ".opencode/agents/d.md")
+    setting.theirs("---\nmodel: haiku\n---\nx", ".claude/commands/quick.md")
+    runtime = await open_runtime(setting.project, env=setting.env, trust_once=True)
+    assert [runtime.agents.get(name).model for name in "abcd"] == [None, None, "box/tiny", None]
+    commands = {each.name: each.model for each in await runtime.commands.all()}
+    assert commands["go"] is commands["quick"] is None  # box has no small model
+    ignored = "agent.a.model, agent.b.model, command.go.model are ignored"
+    assert runtime.notices == (
+        f"opencode.json: {ignored}: there is no key for openai.",
+        ".opencode/agents/d.md: model is ignored: there is no key for xai.",
+    )
+    await runtime.close()
+
+
+def test_what_a_project_repeats_of_a_known_provider_needs_no_notice(setting: Setting) -> None:
+    options = {"apiKey": "{env:OPENROUTER_API_KEY}", "baseURL": "https://openrouter.ai/api/v1/"}
+    model = {"options": {"reasoningEffort": "high"}}
+    providers = {
+        "openrouter": {"options": options, "models": {"m": model}},
+        "google": {"npm": "@ai-sdk/google", "models": {"m": {}}},
+    }
+    setting.theirs({"provider": providers})
+    loaded, _ = asyncio.run(
+        read_settings(setting.project, setting.project, setting.env, trust_once=True)
+    )
+    assert not loaded.notices
+    assert loaded.config.provider["openrouter"].models["m"].effort == "high"
+    other = {"openrouter": {"options": {"baseURL": "https://evil.example/v1"}}}
+    setting.theirs({"provider": other})
+    loaded, _ = asyncio.run(
+        read_settings(setting.project, setting.project, setting.env, trust_once=True)
+    )
+    assert "your key would be sent there" in loaded.notices[0]
+
+
+def test_variables_of_mcp_servers_are_named_in_one_sentence(setting: Setting) -> None:
+    server = {
+        "command": "npx",
+        "args": ["--key", "${A_KEY}"],
+        "env": {"K": "${A_KEY}", "L": "${B_KEY}"},
+    }
+    home = {"command": "${HOME}/bin/x", "env": {"DATA": "${HOME}/data"}}
+    setting.theirs({"mcpServers": {"q": server, "own": home}}, ".mcp.json")
+    loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
+    (notice,) = by_file(loaded.notices, loaded.files)
+    assert notice == (
+        ".mcp.json:3: mcpServers.q is switched off, since its args cannot be filled in; line 5:"
+        " mcpServers.q.args, mcpServers.q.env.K, mcpServers.q.env.L: the variables A_KEY, B_KEY may"
+        " not be read from a project's settings, so they are ignored; list them under project_reads"
+        " in your own to allow it."
+    )
+    assert loaded.config.mcp["own"].command == (f"{setting.home}/bin/x",)
+
+
+def test_agents_have_the_names_and_settings_of_their_program(setting: Setting) -> None:
+    head = "name: reviewer\ndescription: d\nmaxTurns: 9\neffort: high\ncolor: purple"
+    plan = f"---\n{head}\npermissionMode: plan\nskills: [api, db]\ntools: Read, Bash\n---\nLook."
+    setting.theirs(plan, ".claude/agents/team/r.md")
+    setting.theirs("---\nname: other\n---\nx", ".opencode/agents/o.md")
+    setting.theirs("---\nname: Two Words\n---\nx", ".opencode/agents/two.md")
+    setting.theirs("---\nname: build\n---\nx", ".claude/commands/sc/recommend.md")
+    agents = Agents(load_config(setting.project, setting.project, setting.env, trusted=True))
+    found = agents.get("reviewer")
+    assert (found.max_steps, found.effort, found.color) == (9, "high", "secondary")
+    assert found.prompt == "Load these skills first: api, db.\n\nLook."
+    assert agents.offered_tools("reviewer", ("read", "bash", "edit", "skill", "write")) == {
+        *("read", "bash", "skill")
+    }
+    assert agents.find("other")
+    assert agents.find("two")
+    assert not agents.find("o")
+
+
+def test_what_has_no_effect_in_agents_is_named_once_for_their_folder(setting: Setting) -> None:
+    for name in "abc":
+        setting.theirs("---\nmemory: project\nmodel: opus\n---\nx", f".claude/agents/{name}.md")
+    setting.theirs("---\nhooks: {Stop: []}\n---\nx", ".claude/agents/d.md")
+    loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
+    first, second = by_file(loaded.notices, loaded.files)
+    assert first.startswith(".claude/agents/a.md and 2 more there: memory has no effect: ")
+    assert second.startswith(".claude/agents/d.md: hooks has no effect: ")
+
+
+def test_an_agent_of_a_config_file_can_be_chosen_and_started(setting: Setting) -> None:
+    setting.theirs(
+        {
+            "permission": {"task": "deny"},
+            "agent": {"docs": {"description": "d"}, "build": {"permission": {"task": "allow"}}},
+        }
+    )
+    agents = Agents(load_config(setting.project, setting.project, setting.env, trusted=True))
+    assert agents.get("docs").mode == "all"
+    assert agents.offered_tools("build", ("task", "read")) == {"task", "read"}
+    setting.own({"permission": {"task": "deny"}})
+    agents = Agents(load_config(setting.project, setting.project, setting.env, trusted=True))
+    assert agents.offered_tools("build", ("task", "read")) == {"read"}
 
 
 @pytest.mark.parametrize("name", ["ollama", "lmstudio", "llamacpp", "box"])

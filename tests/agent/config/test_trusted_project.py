@@ -13,7 +13,7 @@ def load(setting, **more):
         setting.project,
         setting.env,
         trusted=True,
-        providers_with_keys={"openai"},
+        providers_with_keys={"openai": ()},
         **more,
     )
 
@@ -207,7 +207,8 @@ def test_a_prompt_can_be_a_text_file_of_the_project_only(setting):
     loaded = load(setting)
     assert loaded.config.agent["ok"].prompt == "Look twice."
     assert [loaded.config.agent[name].prompt for name in ("env", "up", "link")] == [None] * 3
-    assert len(loaded.notices) == 3
+    (notice,) = loaded.notices
+    assert "the files .env, ../outside.md, link.md may not be read" in notice
 
 
 def test_a_broken_file_of_a_trusted_project_makes_everything_ask(setting):

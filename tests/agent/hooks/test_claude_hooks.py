@@ -8,8 +8,10 @@ from pathlib import Path
 
 from agent.hooks.execution import payload
 from agent.hooks.records import Hook, HookCall
-from agent.records.messages import ToolPart
+from agent.records.events import Notice
+from agent.records.messages import Completed, ToolPart
 from tests.agent.hooks.conftest import hook_inputs
+from tests.support.effects import plain
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 
@@ -140,3 +142,32 @@ async def test_an_address_that_fails_is_reported(tmp_path) -> None:
             assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
             said = [getattr(event, "message", "") for event in harness.events]
     assert any("status 500" in str(each) for each in said)
+
+
+async def test_forms_of_hooks_in_a_projects_file(tmp_path: Path) -> None:
+    """A program with arguments, one in the background, one that cannot start, and one whose
+    condition is not met: none of them refuses the call."""
+    folder = tmp_path / "project"
+    (folder / "sub").mkdir(parents=True)
+    plain(folder, "init", "-q")
+    write = 'echo "$1" > "$2"'
+    forms = [
+        {"command": "sh", "args": ["-c", write, "x", "one two", "${CLAUDE_PROJECT_DIR}/args"]},
+        {"command": 'echo "$CLAUDE_PROJECT_DIR" > "$CLAUDE_PROJECT_DIR/root"'},
+        {"command": 'exit 2; echo > "$CLAUDE_PROJECT_DIR/late"', "async": True},
+        {"command": "no-such-program"},
+        {"command": "exit 2", "if": "Bash(rm *)"},
+    ]
+    hooks = [{"matcher": "Bash", "hooks": [{"type": "command", **each} for each in forms]}]
+    (folder / ".claude").mkdir()
+    (folder / ".claude/settings.json").write_text(json.dumps({"hooks": {"PreToolUse": hooks}}))
+    async with open_harness(tmp_path, opened="sub", trust_once=True, **FREE) as harness:
+        harness.server.script(answer(Call("bash", {"command": "pwd"})), answer(Text("Done.")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        (part,) = await harness.tools(session)
+        notices = [event.message for event in harness.events if isinstance(event, Notice)]
+    assert isinstance(part.state, Completed)
+    assert (folder / "args").read_text() == "one two\n"
+    assert (folder / "root").read_text() == f"{folder}\n"
+    assert ["no-such-program" in notice for notice in notices] == [True]

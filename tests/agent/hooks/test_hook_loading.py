@@ -7,8 +7,9 @@ import pytest
 
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.hooks.execution import matches
+from agent.hooks.conditions import concerns, matches
 from agent.hooks.loading import find_hooks
+from agent.hooks.records import HookCall
 
 
 def group(command: str, matcher: str = "", **more: object) -> dict[str, object]:
@@ -70,12 +71,25 @@ def test_unusable_hooks_are_reported_and_the_rest_counts(place) -> None:
             "only commands are run" in found.notes[2]] == [True, True, True]  # fmt: skip
 
 
-def test_a_broken_file_of_another_program_is_reported(place) -> None:
+def test_a_broken_file_of_another_program_is_reported_once(place) -> None:
     home, _, load = place
     write(home / ".claude/settings.json", "{broken")
-    _, found = load(trusted=False)
+    loaded, found = load(trusted=False)
     assert not found.hooks
-    assert "its hooks are ignored" in found.notes[0]
+    assert not found.notes
+    assert len(loaded.notices) == 1
+
+
+def test_hooks_without_effect_are_one_note_for_each_file(place) -> None:
+    _, project, load = place
+    kinds = [{"type": "agent", "prompt": "x"}, {"type": "mcp_tool", "server": "x"}]
+    windows = {"type": "command", "command": "x", "shell": "powershell"}
+    write(
+        project / ".claude/settings.json",
+        {"hooks": {"PreToolUse": [{"hooks": [*kinds, kinds[0], windows]}]}},
+    )
+    (note,) = load(trusted=True)[1].notes
+    assert "hooks for PreToolUse (agent), PreToolUse (mcp_tool), PreToolUse (powershell)" in note
 
 
 def test_hooks_of_another_program_can_be_switched_off(place) -> None:
@@ -83,6 +97,60 @@ def test_hooks_of_another_program_can_be_switched_off(place) -> None:
     write(home / ".claude/settings.json",
           {"disableAllHooks": True, "hooks": {"Stop": [group("x")]}})  # fmt: skip
     assert not load(trusted=False)[1].hooks
+
+
+BASH, EDIT = {"command": "npm test && git push origin"}, {"file_path": "/p/src/a.ts"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "about", "arguments", "expected"),
+    [
+        ("Bash(rm *)", "bash", BASH, False),
+        ("Bash(git push *)", "bash", BASH, True),
+        ("Bash(git push:*)", "bash", BASH, True),
+        ("Bash", "bash", BASH, True),
+        ("Bash(rm *)", "bash", {"command": "if ((("}, True),
+        ("Bash(rm *)", "edit", EDIT, False),
+        ("Edit(*.ts)", "edit", EDIT, True),
+        ("Edit(src/**)", "edit", EDIT, True),
+        ("Edit(*.py)", "edit", EDIT, False),
+        ("WebFetch(domain:a.example)", "webfetch", {"url": "https://a.example/x"}, True),
+        ("WebFetch(domain:b.example)", "webfetch", {"url": "https://a.example/x"}, False),
+        ("PowerShell(rm *)", "bash", BASH, False),
+    ],
+)
+def test_a_hook_with_a_condition_is_for_the_calls_that_it_names(
+    place, condition: str, about: str, arguments: dict[str, str], expected: bool
+) -> None:
+    _, project, load = place
+    each = {"hooks": [{"type": "command", "command": "x", "if": condition}]}
+    write(project / ".claude/settings.json", {"hooks": {"PreToolUse": [each], "Stop": [each]}})
+    first, stop = load(trusted=True)[1].hooks
+    call = HookCall(
+        event="PreToolUse",
+        session_id="s",
+        directory="/p",
+        about=about,
+        details={"tool_name": about, "tool_input": arguments},
+    )
+    assert concerns(first, call) is expected
+    assert not concerns(stop, HookCall(event="Stop", session_id="s", directory="/p"))
+
+
+@pytest.mark.parametrize(
+    ("matcher", "about", "expected"),
+    [
+        ("Edit, Write", "write", True),
+        ("Edit,Write", "bash", False),
+        ("^Notebook", "notebookedit", True),
+        ("mcp__github__", "github_search", False),
+        ("mcp__github__.", "github_search", True),
+    ],
+)
+def test_matchers_of_claude_code_are_lists_of_names_or_expressions(
+    matcher: str, about: str, expected: bool
+) -> None:
+    assert matches(matcher, about, anywhere=True) is expected
 
 
 @pytest.mark.parametrize(
