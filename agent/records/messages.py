@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from agent.records.background import BackgroundTask
 from agent.records.blocks import Block, ToolLabel
+from agent.records.cache_miss import CacheMiss
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
 from agent.records.decisions import Decision
 from agent.records.frozen import frozen
@@ -309,6 +310,8 @@ class StepFinishPart:
     usage: Usage | None = None
     cost: float | None = None
     snapshot: str | None = None
+    cache_miss: CacheMiss | None = None
+    """The cause, if the provider's cache was missed."""
     type: Literal["step-finish"] = "step-finish"
 
 

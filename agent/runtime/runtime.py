@@ -55,6 +55,7 @@ from agent.runtime.service_factories import (
     turn_limits,
     web_client,
 )
+from agent.session.context.cache_watch import CacheWatch
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
@@ -289,6 +290,7 @@ def _session_services(
         terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
+        cache_watch=CacheWatch(bus),
         spending=spending_service(opened, questions, config),
         fallbacks=fallback_service(catalog, questions, config.fallback),
         compaction=compaction_settings(config.compaction),

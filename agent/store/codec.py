@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeGuard,
 from agent.records.blocks import ShellBlock
 from agent.records.decisions import Decision
 from agent.records.json import encodable
-from agent.records.messages import FilePart, Message, Part, RetryPart, Session, ToolPart
+from agent.records.messages import (
+    FilePart,
+    Message,
+    Part,
+    RetryPart,
+    Session,
+    StepFinishPart,
+    ToolPart,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer, SchemaValidator
@@ -47,6 +55,7 @@ RARE_FIELDS: dict[type, frozenset[str]] = {
     FilePart: frozenset({"omitted"}),
     RetryPart: frozenset({"change"}),
     ShellBlock: frozenset({"description"}),
+    StepFinishPart: frozenset({"cache_miss"}),
 }
 """Fields that are not stored while they are empty."""
 

@@ -12,6 +12,7 @@ from app.text.units import count, money, tokens
 from app.widgets.status import short_model
 
 if TYPE_CHECKING:  # imports the agent
+    from agent.records.cache_miss import CacheMiss
     from agent.session.review.context_usage import ContextUsage, SourceGroup
     from agent.session.review.costs import SessionCosts, Spending
     from agent.store.stats import UsageRow, UsageTotal
@@ -33,6 +34,7 @@ MAX_WIDTH = 70
 
 def context_usage_text(contents: "ContextUsage", width: int) -> Content:
     lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
+    lines += _cache_lines(contents, width)
     for group, title, tone in GROUPS:
         sources = contents.in_group(group)
         if not sources:
@@ -76,6 +78,36 @@ def _free_rows(contents: "ContextUsage", width: int) -> list[Content]:
             style="bold",
         ),
     ]
+
+
+MAX_MISSES = 3
+"""Cache misses that are listed, newest first."""
+
+
+def _cache_lines(contents: "ContextUsage", width: int) -> Iterator[Content]:
+    """Yield the hit rate of the last request, and the newest misses with their causes."""
+    rate = hit_rate(contents.last)
+    if rate is None and not contents.misses:
+        return
+    heading = Content.styled("Prompt cache", "bold")
+    if rate is not None:
+        heading += Content.styled(f"   {rate:.0%} of the last request came from it", "$tone-muted")
+    yield heading.truncate(width, ellipsis=True)
+    for miss in contents.misses[:MAX_MISSES]:
+        yield from cache_miss_lines(miss, width)
+    if (more := len(contents.misses) - MAX_MISSES) > 0:
+        yield Content.styled(f"{more} more, which /history shows", "$tone-muted")
+    yield Content("")
+
+
+def cache_miss_lines(miss: "CacheMiss", width: int) -> Iterator[Content]:
+    """Yield the cause of a miss, and the place where the requests differ."""
+    yield from Content.styled(sanitize_line(miss.sentence), "$tone-warn").wrap(width)
+    if miss.at is not None:
+        yield Content.styled(f"  first difference at byte {miss.at:,}", "$tone-muted")
+        for name, text in (("was", miss.was), ("now", miss.now)):
+            shown = Content.styled(f"  {name}  {sanitize_line(text) or '(nothing)'}", "$tone-faint")
+            yield shown.truncate(width, ellipsis=True)
 
 
 def _row(

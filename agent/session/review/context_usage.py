@@ -5,8 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from agent.provider.client import ToolSchema
+from agent.records.cache_miss import CacheMiss
 from agent.records.frozen import frozen
-from agent.records.messages import MessageWithParts, ToolPart, UserMessage
+from agent.records.messages import (
+    AssistantMessage,
+    MessageWithParts,
+    StepFinishPart,
+    ToolPart,
+    UserMessage,
+)
+from agent.records.usage import Usage
 from agent.session.context.budget import (
     Budget,
     MessageWeight,
@@ -63,6 +71,10 @@ class ContextUsage:
     """None where the model's limits are not known, as *reserved*."""
     reserved: int | None
     sources: tuple[ContextSource, ...]
+    last: Usage | None = None
+    """The usage of the newest step, None where there is none."""
+    misses: tuple[CacheMiss, ...] = ()
+    """The steps of the conversation that missed the cache, newest first."""
 
     @property
     def free(self) -> int | None:
@@ -102,7 +114,22 @@ def measure_context(
         window=budget.window if budget else None,
         reserved=budget.reserved if budget else None,
         sources=_scaled(estimated, used, whole),
+        last=next(_usages(conversation.all), None),
+        misses=tuple(_misses(conversation.all)),
     )
+
+
+def _usages(messages: Sequence[MessageWithParts]) -> Iterator[Usage]:
+    for item in reversed(messages):
+        if isinstance(item.message, AssistantMessage) and item.message.usage is not None:
+            yield item.message.usage
+
+
+def _misses(messages: Sequence[MessageWithParts]) -> Iterator[CacheMiss]:
+    for item in reversed(messages):
+        for part in item.parts:
+            if isinstance(part, StepFinishPart) and part.cache_miss is not None:
+                yield part.cache_miss
 
 
 def _system_sources(setting: StepSettings) -> Iterator[ContextSource]:

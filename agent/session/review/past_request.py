@@ -12,7 +12,7 @@ from agent.provider.client import (
     ToolResultContent,
     Turn,
 )
-from agent.records.messages import MessageWithParts, messages_before
+from agent.records.messages import MessageWithParts, StepFinishPart, messages_before
 from agent.redact import redacted
 from agent.session.context.compaction_markers import visible_messages
 from agent.session.context.conversation import context_parts
@@ -31,9 +31,21 @@ def past_request(
     every session, are not stored."""
     history = visible_messages(messages_before(messages, message_id))
     block = session_block([part for item in history for part in context_parts(item)])
-    found = [("system", block)] if block else []
+    found = [*_cache_section(messages, message_id), *([("system", block)] if block else [])]
     found += [section for turn in request_turns(history) for section in _sections(turn)]
     return tuple((heading, redacted(text, secrets)) for heading, text in found)
+
+
+def _cache_section(messages: Sequence[MessageWithParts], message_id: str) -> Iterator[Section]:
+    """Yield why the request missed the provider's cache, if it did."""
+    parts = (part for item in messages if item.message.id == message_id for part in item.parts)
+    for part in parts:
+        if isinstance(part, StepFinishPart) and (miss := part.cache_miss) is not None:
+            lines = [miss.sentence]
+            if miss.at is not None:
+                lines += [f"First difference: byte {miss.at:,}"]
+                lines += [f"before: {miss.was}", f"now: {miss.now}"]
+            yield "cache missed", "\n".join(lines)
 
 
 def _sections(turn: Turn) -> Iterator[Section]:

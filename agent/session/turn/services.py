@@ -17,6 +17,7 @@ from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage
 from agent.records.tool_facts import Answering, can_answer
 from agent.session.context.budget import Calibration
+from agent.session.context.cache_watch import CacheWatch
 from agent.session.context.conversation import Conversation
 from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.pruning import PROTECTED_TOOLS
@@ -79,6 +80,7 @@ class TurnServices:
     shells: Shells
     snapshots: Snapshots
     spills: SpillStore
+    cache_watch: CacheWatch
     fallbacks: Fallbacks
     spending: Spending
     files: FileTracker = field(default_factory=FileTracker)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
 from agent.provider.transport.retry import give_up_reason, retry_delay
 from agent.provider.usage_parsing import cost as cost_of
+from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
@@ -36,6 +37,10 @@ CUT_OFF = (
 
 INTERRUPTED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
 """The error of a message that the user interrupted."""
+
+
+ExplainCache = Callable[[AssistantMessage, ModelRequest, Usage], CacheMiss | None]
+"""Returns why a request missed the provider's cache, None if it did not."""
 
 
 @frozen
@@ -74,8 +79,10 @@ class Step:
         started: float,
         new_executor: Callable[[AssistantMessage], StepExecutor],
         set_status: Callable[[SessionStatus], None],
+        explain_cache: ExplainCache,
     ) -> None:
         """*started* is when the turn began, for the status that *set_status* publishes."""
+        self._explain_cache = explain_cache
         self._services = services
         self._message = message
         self._started = started
@@ -216,7 +223,8 @@ class Step:
         error = None if lost else end.error
         cost = cost_of(end.usage, request.model.price)
         # From here on a cancel comes too late: the end is stored as it was.
-        self._ending = asyncio.create_task(self._store_end(end, error, cost))
+        miss = self._explain_cache(self._message, request, end.usage) if end.usage else None
+        self._ending = asyncio.create_task(self._store_end(end, error, cost, miss))
         stored = await asyncio.shield(self._ending)
         return StepResult(
             message=stored,
@@ -232,7 +240,11 @@ class Step:
         )
 
     async def _store_end(
-        self, end: StreamEnd, error: ProviderError | None, cost: float | None
+        self,
+        end: StreamEnd,
+        error: ProviderError | None,
+        cost: float | None,
+        miss: CacheMiss | None,
     ) -> MessageWithParts:
         finish = StepFinishPart(
             id=new_id("prt"),
@@ -242,6 +254,7 @@ class Step:
             finish_raw=end.raw,
             usage=end.usage,
             cost=cost,
+            cache_miss=miss,
         )
         self._message = replace(
             self._message,

@@ -19,6 +19,7 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
+from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, StoreError
 from agent.records.ids import new_id
 from agent.records.messages import (
@@ -35,6 +36,7 @@ from agent.records.messages import (
 )
 from agent.records.reminders import reminder
 from agent.redact import without_known_secrets
+from agent.session.context.cache_watch import SentRequest
 from agent.session.context.conversation import Conversation
 from agent.session.context.token_meter import StepSettings
 from agent.session.fallback import RECHECKED, FailedStep
@@ -194,10 +196,30 @@ class Turn:
             self.started,
             lambda message: self.calls.executor(message, self.conversation, offered),
             self._set_status,
+            self._explain_cache,
         )
         self.inbox.steering = True
         await self.services.store.save(message)
         return self.step
+
+    def _explain_cache(
+        self, message: AssistantMessage, request: ModelRequest, usage: Usage
+    ) -> CacheMiss | None:
+        answered = (
+            item.message
+            for item in reversed(self.conversation.all)
+            if isinstance(item.message, AssistantMessage) and item.message.usage is not None
+        )
+        marker = self.conversation.marker
+        sent = SentRequest(
+            request=request,
+            usage=usage,
+            sent=message.created,
+            ended=self.services.clock(),
+            marker=marker.id if marker is not None else "",
+            earlier=next(answered, None),
+        )
+        return self.services.cache_watch.note(sent)
 
     async def run_step(
         self, step: Step, settings: StepSettings, request: ModelRequest

@@ -24,6 +24,7 @@ from agent.records.messages import (
     ReasoningPart,
     ReportPart,
     Session,
+    StepFinishPart,
     SyntheticPart,
     TextPart,
     ToolPart,
@@ -41,6 +42,7 @@ from agent.session.review.timeline import (
     user_text,
 )
 from agent.store.store import Store
+from app.session.session_totals import hit_rate
 from app.session.view import SessionView
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize_line
@@ -240,14 +242,9 @@ def _part_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content |
         if isinstance(part, ReasoningPart):
             return _line("∴", "$tone-faint", text, context, "$tone-faint")
         return None if part.synthetic else _line(" ", "", text, context, "$tone-faint")
-    if isinstance(part, CompactionPart | ReportPart):
-        if context.filter != "everything":
-            return None
-        return _line(
-            "◇", "$tone-muted", synthetic_line(part), context, folds=_fold_glyph(part, unfolded)
-        )
     if not isinstance(part, ToolPart):
-        return None
+        everything = context.filter == "everything"
+        return _note_line(part, context, unfolded=unfolded) if everything else None
     fits = {
         "everything": True,
         "tools": True,
@@ -262,6 +259,17 @@ def _part_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content |
         return line
     answers = [_line(" ", "", answer, context, "$tone-faint") for answer in decision_lines(part)]
     return Content("\n").join([line, *answers])
+
+
+def _note_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content | None:
+    """Return the line of a compaction, a report, or a step that missed the cache."""
+    if isinstance(part, CompactionPart | ReportPart):
+        fold = _fold_glyph(part, unfolded)
+        return _line("◇", "$tone-muted", synthetic_line(part), context, folds=fold)
+    if isinstance(part, StepFinishPart) and part.cache_miss is not None:
+        text = f"Cache missed: {part.cache_miss.sentence}"
+        return _line("◆", "$tone-warn", text, context, "$tone-muted")
+    return None
 
 
 def _tool_line(part: ToolPart, context: _RowContext, *, unfolded: bool) -> Content:
@@ -387,6 +395,8 @@ def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
     if isinstance(part, ToolPart) and (answers := decision_lines(part)):
         text = "  ".join(" ".join(sanitize_line(answer).split()) for answer in answers)
         facts = Content.assemble((text, "$tone-accent"), "   ", facts)
+    if isinstance(part, StepFinishPart) and part.cache_miss is not None:
+        facts = Content.styled(sanitize_line(part.cache_miss.sentence), "$tone-warn")
     if row.child is not None:
         keys = ("enter", "bold"), (" unfold  ", "$tone-muted"), ("o", "bold"), (" alone   ", "")
         facts = Content.assemble(*keys, facts)
@@ -399,7 +409,8 @@ def step_facts(message: AssistantMessage, step: TimelineStep) -> Content:
     if step.seconds is not None:
         facts.append(f"{step.seconds:.1f}s" if step.seconds < 60 else duration(step.seconds))
     if (usage := message.usage) is not None:
-        cached = f" ({tokens(usage.cache_read)} cached)" if usage.cache_read else ""
+        rate = hit_rate(usage)
+        cached = f" ({rate:.0%} cached)" if rate is not None else ""
         facts += [f"in {tokens(usage.input)}{cached}", f"out {tokens(usage.output)}"]
     if message.cost is not None:
         facts.append(money(message.cost))

@@ -5,14 +5,16 @@ from functools import partial
 
 import pytest
 
+from agent.records.cache_miss import CacheMiss
 from agent.records.messages import CompactionPart
+from agent.records.usage import Usage
 from agent.session.review.context_usage import ContextSource, ContextUsage
 from app.screens.base.page import PageScreen
 from app.screens.usage import bar, context_usage_text
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host
 from tests.support.model_server import ModelServer
-from tests.support.script import Hold, Reason, Text, Tokens, answer
+from tests.support.script import Call, Hold, Reason, Text, Tokens, answer
 from tests.support.snapshots import assert_in_light, assert_pictures, assert_snapshot
 
 THOUGHTS = "The reader takes the first line for granted, and an empty file has none. " * 1_600
@@ -116,6 +118,47 @@ async def test_picture_of_the_context_page() -> None:
     host = Host(PageScreen("Context", partial(context_usage_text, CONTENTS)))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-context")
+
+
+MISSES = (
+    CacheMiss(
+        cause="tools",
+        lost=38_000,
+        cost=0.1026,
+        detail="github_search added",
+        at=10_233,
+        was='{"name": "grep", "description": "Find [text]"}',
+        now='{"name": "github_search", "description": "表"}',
+    ),
+    CacheMiss(cause="expired", lost=12_400, detail="12 minutes passed"),
+)
+
+
+async def test_picture_of_cache_misses() -> None:
+    usage = Usage(61_240, 300, cache_read=23_000)
+    contents = replace(CONTENTS, sources=CONTENTS.sources[:1], last=usage, misses=MISSES)
+    host = Host(PageScreen("Context", partial(context_usage_text, contents)))
+    async with host.run_test() as pilot:
+        await assert_pictures(pilot, "screen-context-cache")
+
+
+async def test_context_and_history_explain_a_missed_cache(
+    scripted: ModelServer, start: Starter
+) -> None:
+    scripted.script(
+        answer(Call("list", {}), Tokens(40_000, 10, 30_000)),
+        answer(Text("done"), Tokens(41_000, 10, 0)),
+    )
+    async with start(size=(140, 45)) as running:
+        await running.type("Well?", "enter")
+        await running.until_idle()
+        await running.type("/context", "enter")
+        await running.until_shown("Prompt cache")
+        await running.until_shown("40.0k tokens were read again: the provider did not keep it")
+        await running.pilot.press("escape")
+        await running.until(running.app.controller.on_main_screen)
+        await running.type("/history", "enter")
+        await running.until_shown("Cache missed: 40.0k")
 
 
 @pytest.mark.parametrize("width", [20, 67, 95])

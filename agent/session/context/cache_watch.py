@@ -1,0 +1,205 @@
+"""Explains why a request found less in the provider's cache than the one before it left there.
+
+Providers cache the beginning of a prompt: tools, then the system prompt, then the messages. The
+requests of a session are compared in that order, but only after a miss: a hit costs nothing.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from agent.bus import Bus
+from agent.provider.client import ModelRequest, ToolSchema, Turn
+from agent.provider.usage_parsing import cost
+from agent.records.cache_miss import CAUSES, CacheMiss, CacheMissCause
+from agent.records.events import Notice
+from agent.records.frozen import frozen
+from agent.records.messages import AssistantMessage
+from agent.records.units import money, tokens
+from agent.records.usage import Usage
+
+LEAST_LOST = 2_000
+"""Tokens that were read again below which a miss is ignored: providers cache in blocks."""
+LEAST_SHARE = 0.1
+"""The same as a share of what could have been read."""
+EXPIRY = 300.0
+"""Seconds for which providers keep a cache at least."""
+WARN_AFTER = 3
+"""Misses of one cause in a session before there is a warning."""
+MAX_SESSIONS = 32
+"""Sessions whose last request is held."""
+EXCERPT = 60
+
+ADVICE: dict[CacheMissCause, str] = {
+    "tools": "MCP servers and plugins whose tools change cause this.",
+    "system": "Instructions or a mode that change between messages cause this.",
+    "history": "Undo, shortened tool output and compaction cause this.",
+    "model": "Each model has a cache of its own.",
+    "effort": "Each effort has a cache of its own.",
+    "expired": "Pauses of more than 5 minutes cause this.",
+    "dropped": "Nothing in the request changed.",
+    "restarted": "Nothing else is known about it.",
+}
+WARNING = (
+    "The prompt cache was missed {times} times because {cause}: {lost} tokens were read "
+    "again{price}. {advice} /context shows the last one."
+)
+
+
+@frozen(kw_only=True)
+class SentRequest:
+    """A request and its usage. *marker* is the id of the newest compaction, *earlier* the step
+    before it."""
+
+    request: ModelRequest
+    usage: Usage
+    sent: float
+    ended: float
+    marker: str
+    earlier: AssistantMessage | None
+
+
+class CacheWatch:
+    """Compares the requests of each session."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._last: OrderedDict[str, SentRequest] = OrderedDict()
+        self._misses: dict[tuple[str, CacheMissCause], list[CacheMiss]] = {}
+
+    def note(self, sent: SentRequest) -> CacheMiss | None:
+        """Note a request; return why it missed the cache, None if it did not."""
+        session_id = sent.request.session_id
+        last = self._last.pop(session_id, None)
+        self._last[session_id] = sent
+        while len(self._last) > MAX_SESSIONS:
+            self._last.popitem(last=False)
+        before = last.usage if last is not None else sent.earlier and sent.earlier.usage
+        if before is None:
+            return None
+        reports = before.cache_read or before.cache_write or sent.usage.cache_read
+        possible = min(before.input, sent.usage.input)
+        lost = possible - sent.usage.cache_read
+        if not reports or lost < max(LEAST_LOST, LEAST_SHARE * possible):
+            return None
+        found = _explain(last, sent) if last is not None else _explain_resumed(sent)
+        miss = replace(found, lost=lost, cost=_cost(sent.request, lost))
+        self._warn(session_id, miss)
+        return miss
+
+    def _warn(self, session_id: str, miss: CacheMiss) -> None:
+        misses = self._misses.setdefault((session_id, miss.cause), [])
+        misses.append(miss)
+        if len(misses) != WARN_AFTER:
+            return
+        known = [each.cost for each in misses if each.cost is not None]
+        sentence = WARNING.format(
+            times=len(misses),
+            cause=CAUSES[miss.cause],
+            lost=tokens(sum(each.lost for each in misses)),
+            price=f", about {money(sum(known))}" if known else "",
+            advice=ADVICE[miss.cause],
+        )
+        self._bus.publish(Notice(sentence, session_id=session_id))
+
+
+def _cost(request: ModelRequest, lost: int) -> float | None:
+    """Return the price of reading *lost* tokens anew, less that of reading them from the cache."""
+    price = request.model.price
+    full = cost(Usage(input=lost), price)
+    cached = cost(Usage(input=lost, cache_read=lost), price)
+    return full - cached if full is not None and cached is not None else None
+
+
+def _miss(cause: CacheMissCause, detail: str = "") -> CacheMiss:
+    return CacheMiss(cause=cause, lost=0, detail=detail)
+
+
+def _explain(last: SentRequest, sent: SentRequest) -> CacheMiss:
+    before, now = last.request, sent.request
+    if before.model.full_name != now.model.full_name:
+        return _miss("model", f"{before.model.full_name} answered before")
+    if before.tools != now.tools:
+        texts = _tools_text(before.tools), _tools_text(now.tools)
+        return _at(_miss("tools", _tool_changes(before.tools, now.tools)), *texts)
+    offset = len(_tools_text(now.tools).encode(errors="replace"))
+    if before.system != now.system:
+        return _at(_miss("system"), "".join(before.system), "".join(now.system), offset)
+    if before.effort != now.effort:
+        return _miss("effort", f"from {before.effort or 'default'} to {now.effort or 'default'}")
+    offset += sum(len(text.encode(errors="replace")) for text in now.system)
+    for index, old in enumerate(before.turns):
+        new = now.turns[index] if index < len(now.turns) else None
+        if old != new:
+            offset += sum(len(_turn_text(turn).encode()) for turn in now.turns[:index])
+            compacted = "the conversation was compacted" if last.marker != sent.marker else ""
+            detail = compacted or f"from message {index + 1} of {len(before.turns)} on"
+            text = _turn_text(new) if new is not None else ""
+            return _at(_miss("history", detail), _turn_text(old), text, offset)
+    return _unchanged(sent.sent - last.ended)
+
+
+def _explain_resumed(sent: SentRequest) -> CacheMiss:
+    """Explain a miss after a request of which only the record is left."""
+    earlier = sent.earlier
+    if earlier is None or earlier.completed is None:
+        return _miss("restarted")
+    if earlier.model != sent.request.model.full_name:
+        return _miss("model", f"{earlier.model} answered before")
+    if sent.sent - earlier.completed > EXPIRY:
+        return _unchanged(sent.sent - earlier.completed)
+    return _miss("restarted")
+
+
+def _unchanged(pause: float) -> CacheMiss:
+    if pause > EXPIRY:
+        return _miss("expired", f"{pause / 60:.0f} minutes passed")
+    return _miss("dropped", f"{pause:.0f} seconds passed")
+
+
+def _at(miss: CacheMiss, old: str, new: str, offset: int = 0) -> CacheMiss:
+    """Add the place of the first difference between two texts, which begin at byte *offset*."""
+    same = old[: _common_length(old, new)]
+    start = max(0, len(same) - EXCERPT // 3)
+    return replace(
+        miss,
+        at=offset + len(same.encode(errors="replace")),
+        was=old[start : start + EXCERPT],
+        now=new[start : start + EXCERPT],
+    )
+
+
+def _common_length(old: str, new: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old.startswith(new[:middle]):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _tool_changes(before: Sequence[ToolSchema], now: Sequence[ToolSchema]) -> str:
+    old, new = ({tool.name: tool for tool in tools} for tools in (before, now))
+    changes = {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and old[name] != new[name]],
+    }
+    found = [f"{', '.join(names)} {what}" for what, names in changes.items() if names]
+    return "; ".join(found) or "their order changed"
+
+
+def _tools_text(tools: Sequence[ToolSchema]) -> str:
+    return "".join(_json(asdict(tool)) for tool in tools)
+
+
+def _turn_text(turn: Turn) -> str:
+    return _json(asdict(turn))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=str)
