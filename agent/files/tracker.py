@@ -5,7 +5,7 @@ receives our changes so that its views of the files are updated.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -64,6 +64,10 @@ class FileTracker:
     def seen(self, session_id: str, path: str) -> FileStamp | None:
         """The stamp that the session last saw, None if it never read the file."""
         return self._seen.get(session_id, {}).get(path)
+
+    def all_seen(self, session_id: str) -> Mapping[str, FileStamp]:
+        """The files that the session has read or written, as it last saw them."""
+        return self._seen.get(session_id, {})
 
     def forget(self, session_id: str) -> None:
         """Drop what a session has read, when it is closed or deleted."""

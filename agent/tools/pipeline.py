@@ -32,7 +32,12 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
 from agent.tools.core.clean_text import encodable_record
 from agent.tools.core.truncate import Truncated, Truncator
-from agent.tools.files.later_changes import contents, with_later_changes
+from agent.tools.files.later_changes import (
+    CHANGED_BY_COMMAND,
+    contents,
+    known_contents,
+    with_later_changes,
+)
 from agent.tools.registry import AnyTool, Registry
 from agent.tracing import Tracing
 
@@ -327,7 +332,7 @@ class Pipeline:
         if context.before_change is not None and changes:
             # A hook may change any file.
             await context.before_change(plan.writes, hooks is None)
-        result = await call.tool.execute(plan, reply, context)
+        result = await _execute(call, plan, reply, context)
         result, notes, stop = await _run_after_hooks(hooks, call, result, context)
         comments += notes
         result = await _with_diagnostics(call, result, context)
@@ -410,6 +415,18 @@ class Pipeline:
 def _reminders(notes: Iterable[str]) -> tuple[str, ...]:
     """Return *notes* as the model reads them: like outputs, they can contain a secret."""
     return tuple(without_known_secrets(encodable(note)) for note in notes)
+
+
+async def _execute(
+    call: ResolvedCall, plan: Plan[Any], reply: PermissionReply | None, context: ToolContext
+) -> Result:
+    """Run the call; a command's result tells which files that the model knows it has changed."""
+    command = call.input.get("command")
+    if call.safe or not isinstance(command, str):
+        return await call.tool.execute(plan, reply, context)
+    before = await known_contents(command, context)
+    result = await call.tool.execute(plan, reply, context)
+    return await with_later_changes(result, before, context, CHANGED_BY_COMMAND)
 
 
 async def _run_before_hooks(

@@ -1,4 +1,5 @@
-"""Changes that formatters and hooks make to a file after a tool has changed it.
+"""Changes that formatters and hooks make to a file after a tool has changed it, and those that a
+command makes to files that the model has read, such as ``sed -i``.
 
 The model is told about them, and the file as it is then counts as read: otherwise its next edit
 would be refused, or would not match.
@@ -23,6 +24,7 @@ CHANGED_BY_HOOK = (
     "{path} was changed after that, by a hook or another program. The file as it is now counts as "
     "read."
 )
+CHANGED_BY_COMMAND = "{path} was changed by the command. The file as it is now counts as read."
 LINES = " These lines are new:\n{lines}"
 
 
@@ -48,8 +50,18 @@ def _load(path: str) -> FileContent | None:
         return None
 
 
+async def known_contents(command: str, ctx: ToolContext) -> dict[str, FileContent]:
+    """Return the content of the files that the session knows as they are and *command* names."""
+    seen = ctx.files.all_seen(ctx.session_id)
+    now = await contents(path for path in seen if path.rpartition("/")[2] in command)
+    return {path: found for path, found in now.items() if found.stamp.same_file(seen[path])}
+
+
 async def with_later_changes(
-    result: Result, before: Mapping[str, FileContent], ctx: ToolContext
+    result: Result,
+    before: Mapping[str, FileContent],
+    ctx: ToolContext,
+    sentence: str = CHANGED_BY_HOOK,
 ) -> Result:
     """Return *result* with a note about the files of *before* that have changed since."""
     now = await contents(before)
@@ -58,7 +70,7 @@ async def with_later_changes(
         if content.stamp.same_file(before[path].stamp):
             continue
         ctx.files.record(ctx.session_id, path, content.stamp)
-        note = CHANGED_BY_HOOK.format(path=_shown(path, ctx))
+        note = sentence.format(path=_shown(path, ctx))
         if lines := await asyncio.to_thread(_new_lines, before[path].data, content.data):
             note += LINES.format(lines=lines)
         notes.append(note)
