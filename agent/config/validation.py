@@ -90,6 +90,9 @@ def file_values(config: Config) -> JsonObject:
     return _hidden(values)
 
 
+MAX_NAMED_KEYS = 10
+"""Keys of which a fault names all: more of them fill the screen."""
+
 HIDDEN = "(set, not shown)"
 _SECRET = frozenset({"apiKey", "api_key", "clientSecret", "headers", "environment", "proxy"})
 
@@ -127,12 +130,11 @@ def _expected(path: KeyPath, kind: str, context: Mapping[str, Any] | None) -> st
     if kind == "unexpected_keyword_argument":
         valid = _keys_at(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), valid, 1, 0.7)
-        hint = (
-            f"; did you mean {near[0]}?"
-            if near
-            else f"; the known ones are {', '.join(sorted(valid))}"
-        )
-        return f"there is no such key{hint}"
+        if near:
+            return f"there is no such key; did you mean {near[0]}?"
+        if len(valid) > MAX_NAMED_KEYS:
+            return "there is no such key; the reference of the configuration lists all of them"
+        return f"there is no such key; the known ones are {', '.join(sorted(valid))}"
     if kind == "literal_error" and context is not None:
         return f"expected {str(context['expected']).replace(chr(39), chr(34)).lower()}"
     return _EXPECTED.get(kind, f"expected another value ({kind.replace('_', ' ')})")

@@ -24,9 +24,13 @@ TAIL = 4096
 """Characters of the live tail."""
 
 _ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?"
-    r"|[ -/]*[0-~])?"
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"
+    r"|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b(?:[ -/]*[0-~])?"
 )
+"""Terminal sequences, also one whose end is still to come."""
+
+_INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _LINE_AGAIN = re.compile(r"\x1b\[(?:[01]?G|[12]K)")
 """Sequences that act like a carriage return: go to the first column, or erase the line."""
 
@@ -45,7 +49,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def strip_terminal_codes(text: str) -> str:
     """*text* without terminal sequences and control characters, line ends and tabs kept."""
-    if "\x1b" in text:
+    if _INTRODUCER.search(text):
         text = _ESCAPE.sub("", text)
     if "\x08" in text:
         text = _struck_out(text)
@@ -203,7 +207,10 @@ class Capture:
                 break
             parts.append(text[-missing:])
             missing -= len(text)
-        return strip_terminal_codes("".join(reversed(parts))[-TAIL:])
+        text = "".join(reversed(parts))
+        if missing <= 0:  # the cut can be within a sequence, which a line feed ends
+            text = text[-TAIL:].partition("\n")[2] or text[-TAIL:]
+        return strip_terminal_codes(text)
 
     @property
     def lines(self) -> int:

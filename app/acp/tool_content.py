@@ -25,7 +25,7 @@ from agent.records.blocks import (
 )
 from agent.records.json import JsonObject
 from agent.tools.files.diffs import NO_NEWLINE
-from app.text.sanitize import sanitize, sanitize_line
+from app.text.sanitize import sanitize, sanitize_line, without_colors
 
 PATHS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file or folder."""
@@ -54,7 +54,7 @@ def text_content(text: str) -> ToolCallContentVariant:
 
 def output_content(text: str) -> ToolCallContentVariant:
     """Return the output of a program as content."""
-    return tool_content(text_block(fenced(sanitize(text, overwriting=True), "console")))
+    return tool_content(text_block(fenced(without_colors(text), "console")))
 
 
 def locations_of(
@@ -161,7 +161,7 @@ def _text(
         case ShellBlock():
             if not block.output.strip():
                 return fenced(sanitize(block.command), "sh")
-            return fenced(sanitize(block.output, overwriting=True), "console")
+            return fenced(without_colors(block.output), "console")
         case CodeBlock():
             return fenced(sanitize(block.text), block.language)
         case ListingBlock():
@@ -181,6 +181,6 @@ def _text(
         case SubtaskBlock():
             return sanitize(block.text or block.activity)
         case TextBlock():
-            return sanitize(block.text)
+            return without_colors(block.text)
         case _:
             assert_never(block)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.command_support import command_parser, run_with_store, typed_path
+from app.startup.own_command import own_command
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -36,4 +37,4 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({"session": session.id, "title": session.title}))
     else:
-        print(f"Imported. To continue: opencode-py --session {session.id}")
+        print(f"Imported. To continue: {own_command()} --session {session.id}")

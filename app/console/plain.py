@@ -32,6 +32,7 @@ from app.session.prompt_preparation import PromptPreparation
 from app.session.session_totals import session_cost
 from app.startup.launch import LaunchOptions, load_runtime, named_session
 from app.startup.logs import start_log
+from app.startup.own_command import own_command
 from app.text.units import money
 
 if TYPE_CHECKING:  # loads the agent package
@@ -204,7 +205,7 @@ class PlainConsole:
             except OpencodePyError as error:
                 self.printer.line(error.message)
         if self._session is not None:
-            self.printer.line(f"To continue: opencode-py --plain --session {self._session.id}")
+            self.printer.line(f"To continue: {own_command()} --plain --session {self._session.id}")
 
     def interrupt(self) -> None:
         """Handle Ctrl+C: stop the running turn or the preparation of a prompt, else exit."""

@@ -27,7 +27,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionRequest, Question
 from agent.records.sandbox import sandbox_label
-from app.text.sanitize import sanitize, sanitize_line
+from app.text.sanitize import sanitize, sanitize_line, without_colors
 
 
 class Printer:
@@ -151,7 +151,7 @@ class Printer:
                 self.line(sanitize_line("ok " + "  ".join(done)))
             case Failed(kind=kind, error=error):
                 what = f"{label.verb} {label.object}".strip()
-                first = sanitize(error).strip().partition("\n")[0]
+                first = without_colors(error).strip().partition("\n")[0]
                 self.line(f"{kind}: {sanitize_line(what)}: {first}")
             case _:
                 assert_never(state)

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from agent.records.background import ShellInfo
 from app.screens.base.dialog import Dialog, key_hints
 from app.screens.base.picker import Picker, Row
-from app.text.sanitize import sanitize, sanitize_line
+from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import duration
 
 
@@ -121,7 +121,7 @@ class ShellScreen(Dialog[None]):
         self._shell = self._output.find(self._shell.id) or self._shell
         scroll = self.query_one("#shell-scroll", VerticalScroll)
         at_end = scroll.scroll_y >= scroll.max_scroll_y
-        text = sanitize(self._output.tail(self._shell.id), overwriting=True).rstrip("\n")
+        text = without_colors(self._output.tail(self._shell.id)).rstrip("\n")
         output = Content(text) if text else Content.styled("No output yet", "$tone-muted")
         self.query_one("#shell-output", Static).update(output)
         status = Content.styled(shell_status(self._shell, self._clock()), "$tone-muted")

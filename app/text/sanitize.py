@@ -26,9 +26,11 @@ _JOINERS = "\u200c\u200d"
 _ESCAPE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
     r"|\x9b[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # strings
-    r"|\x1b[ -/]*[0-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # strings
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*\Z"  # not yet complete
+    r"|\x1b[ -/]*(?:[0-~]|\Z)"
 )
+_INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 
 
@@ -129,7 +131,7 @@ _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
     """Return the lines of a command's output as styled spans: of escapes, colors are kept."""
-    if "\x1b" not in text and "\x9b" not in text:
+    if _INTRODUCER.search(text) is None:
         shown = sanitize(text, overwriting=True)
         return [[(line, PLAIN)] if line else [] for line in shown.split("\n")]
     kept = _ESCAPE.sub(lambda match: match.group() if _SGR.fullmatch(match.group()) else "", text)

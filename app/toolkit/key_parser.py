@@ -44,6 +44,9 @@ _BEGUN = re.compile(rf"\x1b(?:\[(?:\[|M.{{0,2}}|[0-?]*[ -/]*)|O[\d;]*|{_STRING}\
 """The beginning of a sequence."""
 _INTRODUCERS = "[O]P_^X"
 """The second characters of sequences of three and more."""
+ALT_CHARACTERS = frozenset("bdf\r\n\x7f")
+"""Characters that do something with Alt here: one that follows a lone Esc in time is such a key.
+Any other is typed after the Esc key."""
 _ALT_SEQUENCES = ("\x1b\x1b[", "\x1b\x1bO")
 """Arrow and other keys pressed with Alt, as rxvt and PuTTY send them."""
 _REPLY = re.compile(r"\x1b(?:\[.|\](?:\d|[lL])|P[\d;]*[!>+$|]|_G).*", re.DOTALL)
@@ -144,9 +147,10 @@ class KeyParser(XTermParser):
         """Yield the messages of one read."""
         if not data:
             return
-        if self._held == ESC and self._alone and data[0] in _INTRODUCERS:
+        in_time = self.timeout != 0.0
+        if self._held == ESC and self._alone and _continues_escape(data, in_time=in_time):
             yield EscapeTakenBack()
-        elif (self._held == ESC and self._alone) or self.timeout == 0.0:
+        elif (self._held == ESC and self._alone) or not in_time:
             yield from self._give_up()
         paste = split_unmarked_paste(data) if not (self.in_paste or self._held) else None
         if paste is not None:
@@ -269,6 +273,11 @@ class KeyParser(XTermParser):
                 yield events.Key(message.key[:-1] + "enter", None)
             elif not (message.character and "\ud800" <= message.character <= "\udfff"):
                 yield message
+
+
+def _continues_escape(data: str, *, in_time: bool) -> bool:
+    """Return whether *data* goes on a sequence whose Esc arrived alone."""
+    return data[0] in _INTRODUCERS or (in_time and data in ALT_CHARACTERS)
 
 
 def _with_alt(message: Message) -> Message:

@@ -29,6 +29,7 @@ from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import Workspace, short_folder
 from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
+from app.startup.own_command import own_command
 from app.text.file_links import file_links
 from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import has_few_colors, register
@@ -281,7 +282,7 @@ class OpencodeApp(App[int]):
         view = self._controller.live.view if self._controller is not None else None
         if view is None or not view.message_ids:
             return None
-        return f"opencode-py --session {view.session_id}"
+        return f"{own_command()} --session {view.session_id}"
 
     def interrupted_text(self) -> str:
         """Return a line for each session that was working when the program was closed."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.json import JsonObject
-from app.text.sanitize import sanitize_ansi
+from app.text.sanitize import without_colors
 from app.toolkit.tasks import Tasks
 
 if TYPE_CHECKING:  # loads the agent package
@@ -105,5 +105,5 @@ class StatusCommand:
 
 def first_line(printed: str) -> str:
     """Return the first line that is not blank, without anything that a terminal would obey."""
-    lines = ("".join(text for text, _ in spans) for spans in sanitize_ansi(printed))
+    lines = without_colors(printed).split("\n")
     return next((line.strip() for line in lines if line.strip()), "")

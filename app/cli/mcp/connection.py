@@ -13,7 +13,7 @@ from agent.mcp.token_store import TokenStore
 from agent.records.errors import ConfigError
 from app.cli.command_support import DONE, FAILED
 from app.cli.mcp.servers import read_servers
-from app.text.sanitize import sanitize, sanitize_line
+from app.text.sanitize import sanitize_line, without_colors
 from app.toolkit.browser import browser_opener
 
 CONNECT_SECONDS = 120.0
@@ -141,4 +141,4 @@ def _show(status: ServerStatus) -> None:
     for problem in status.problems:
         print(f"problem    {sanitize_line(problem)}")
     if status.log:
-        print(f"\nWhat its program printed:\n{sanitize(status.log)}")
+        print(f"\nWhat its program printed:\n{without_colors(status.log)}")

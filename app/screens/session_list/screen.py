@@ -45,7 +45,7 @@ class SessionListScreen(Picker):
         Binding("tab", "everywhere", "All folders", priority=True),
         Binding("shift+tab", "archived", "Archived too", priority=True),
         Binding("ctrl+o", "leave('review')", "Review", priority=True),
-        Binding("ctrl+k", "leave('fork')", "Copy", priority=True),
+        Binding("ctrl+k", "leave('fork')", "Fork", priority=True),
         Binding("ctrl+f", "pin", "Pin", priority=True),
         Binding("ctrl+r", "rename", "Rename", priority=True),
         Binding("ctrl+e", "archive", "Archive", priority=True),
@@ -67,7 +67,7 @@ class SessionListScreen(Picker):
             current=current,
             hints=(
                 ("ctrl+o", "look"),
-                ("ctrl+k", "copy"),
+                ("ctrl+k", "fork"),
                 ("ctrl+f", "pin"),
                 ("ctrl+r", "rename"),
                 ("ctrl+e", "archive"),

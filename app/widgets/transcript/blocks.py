@@ -27,7 +27,7 @@ from agent.records.blocks import (
     TodoBlock,
 )
 from app.text.invisible_characters import reveal
-from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
+from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line, without_colors
 from app.theme.themes import Palette, readable
 from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
@@ -334,7 +334,7 @@ def _draw_text(block: TextBlock, context: BlockContext) -> DrawnBlock:
 
 def _plain_lines(text: str, context: BlockContext) -> list[Line]:
     lines: list[Line] = []
-    printed = sanitize(text, overwriting=not context.uncut).strip("\n")
+    printed = (sanitize(text) if context.uncut else without_colors(text)).strip("\n")
     for line in printed.split("\n") if printed.strip() else []:
         lines += _folded_lines(
             Text(line, style=context.palette.style("muted")), context, context.gutter

@@ -16,7 +16,7 @@ from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, Too
 from agent.records.decisions import decision_label, explain_decision
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
-from app.text.sanitize import sanitize, sanitize_line
+from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import duration, tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block, hidden_lines_row
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, linked, make_line, wrap
@@ -255,7 +255,7 @@ def _failure_lines(state: Failed, context: BlockContext) -> DrawnBlock:
         return [_invalid_input_row(context)], True
     style = context.palette.style("err" if state.kind in {"error", "invalid"} else "muted")
     lines: list[Line] = []
-    for line in sanitize(state.error).strip("\n").split("\n"):
+    for line in without_colors(state.error).strip("\n").split("\n"):
         rows = wrap(Text(line, style=style), context.page.prose(context.indent))
         lines += [make_line(row, prefix=context.gutter, join=join) for row, join in rows]
     if len(lines) <= ERROR_LINES + 1:

@@ -211,3 +211,31 @@ def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
 )
 def test_plain(text: str, shown: str) -> None:
     assert strip_terminal_codes(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b]0;x\x07hi", "hi"),
+        ("\x1b]0;x\x1b\\hi", "hi"),
+        ("\x9d0;x\x9chi", "hi"),
+        ("\x9b31mred", "red"),
+        ("\x1bP1q\x07hi", "hi"),
+        ("hi\x1b]0;x", "hi"),
+        ("hi\x1b[3", "hi"),
+        ("hi\x1b", "hi"),
+        ("\x1b]0;never ended\nhi", "\nhi"),
+    ],
+)
+def test_terminal_sequences_leave_nothing_behind(raw: str, shown: str) -> None:
+    assert strip_terminal_codes(raw) == shown
+
+
+def test_the_tail_does_not_begin_within_a_terminal_sequence(spills: SpillStore) -> None:
+    live = capture(spills)
+    line = "\x1b]0;a title\x07\x1b[1mtext\x1b[0m\n"
+    live.feed((line * 400).encode())
+    for _ in range(len(line)):
+        live.feed(b"x")
+        lines = live.tail().split("\n")
+        assert set(lines[:-1]) == {"text"}

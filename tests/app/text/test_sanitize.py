@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.sanitize import PLAIN, AnsiStyle, sanitize, sanitize_ansi, sanitize_line
+from app.text.sanitize import (
+    PLAIN,
+    AnsiStyle,
+    sanitize,
+    sanitize_ansi,
+    sanitize_line,
+    without_colors,
+)
 
 EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
 
@@ -41,6 +48,21 @@ def test_control_characters_become_visible(raw: str, shown: str) -> None:
 )
 def test_carriage_returns_in_output_overwrite_the_line(raw: str, shown: str) -> None:
     assert sanitize(raw, overwriting=True) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        (EVIL, "text"),
+        ("\x9d0;x\x9chi", "hi"),
+        ("hi\x1b]0;x", "hi"),
+        ("hi\x1b[3", "hi"),
+        ("hi\x1b", "hi"),
+        ("\x1b]0;never ended\nhi", "\nhi"),
+    ],
+)
+def test_escapes_of_programs_are_left_out(raw: str, shown: str) -> None:
+    assert without_colors(raw) == shown
 
 
 @pytest.mark.parametrize("text", ["👩‍👩‍👧", "❤️ 1️⃣", "می‌خواهم", "क्‍ष", "e\u0301"])

@@ -11,13 +11,14 @@ from textual.message import Message
 
 from app.toolkit.driver import ALT_ENTER
 from app.toolkit.key_parser import (
+    ALT_CHARACTERS,
     EscapeBegun,
     EscapeTakenBack,
     KeyParser,
     TerminalBackground,
     split_unmarked_paste,
 )
-from app.widgets.input.prompt import NEWLINE_KEYS
+from app.widgets.input.prompt import NEWLINE_KEYS, Prompt
 
 LONG_AGO = 10.0
 """Seconds after which nothing is waited for."""
@@ -149,7 +150,7 @@ def test_a_lone_escape_is_a_key_after_the_wait_or_with_the_next_key() -> None:
     line = Line()
     assert line.read("\x1b", gap=0.15) == []
     assert line.wait() == ["escape"]
-    assert line.read("\x1b", "b") == ["escape", "b"]
+    assert line.read("\x1b", "x") == ["escape", "x"]
     assert line.read("\x1b", "\x1b", "\x1b[A") + line.wait() == ["escape", "escape", "up"]
     assert line.read("\x1b\x1b") + line.wait() == ["escape", "escape"]
 
@@ -179,6 +180,24 @@ def test_alt_is_part_of_the_key_in_one_read() -> None:
     assert line.read("\x1b\x1b[A") == ["alt+up"]
     assert line.read("\x1bO") + line.wait() == ["alt+shift+o"]
     assert line.read("\x1b", "O") + line.wait() == ["escape", "O"]
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.08, 0.15])
+@pytest.mark.parametrize("character", sorted(ALT_CHARACTERS))
+def test_alt_and_a_character_can_be_cut(character: str, gap: float) -> None:
+    whole = Line().read("\x1b" + character)
+    assert len(whole) == 1
+    line = Line()
+    assert line.read("a", "\x1b", character, "y", gap=gap) == ["a", *whole, "y"]
+    assert line.read("\x1b", gap=0.2) == ["escape"]
+    assert line.wait() == []
+
+
+def test_every_key_with_alt_of_the_prompt_can_be_cut() -> None:
+    bound = {key for binding in Prompt.BINDINGS for key in binding.key.split(",")}
+    letters = {key.removeprefix("alt+") for key in bound if len(key) == 5 and key[:4] == "alt+"}
+    assert letters
+    assert letters <= ALT_CHARACTERS
 
 
 @pytest.mark.parametrize(
