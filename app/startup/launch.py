@@ -47,9 +47,11 @@ def pause_gc() -> None:
 
 
 def resume_gc() -> None:
-    """Enable garbage collection if it was paused, without the objects that exist now."""
+    """Enable garbage collection if it was paused, without the objects that exist now. A whole
+    collection stops everything for 20 ms, so it is made less often than by default."""
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(2_000, 10, 20)
         gc.enable()
 
 

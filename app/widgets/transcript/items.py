@@ -141,6 +141,8 @@ class Item:
     """True if it has more than one line."""
     view: MarkdownView | None = field(default=None)
     """The state of growing Markdown."""
+    behind: bool = False
+    """True while only the beginning of its text is drawn."""
     depth: int = 0
     """The number of sessions between it and the shown one."""
 

@@ -45,6 +45,9 @@ KEPT_AROUND = 150
 """Items on either side of the visible ones that keep their lines."""
 
 
+SLICE = 1000
+"""Characters by which a drawn text grows at once: a key does not wait for more."""
+
 NESTED_INDENT = 2
 """Cells of indentation for each level."""
 
@@ -82,7 +85,7 @@ def _draw(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Lin
         return end_lines(record, page)
     if isinstance(record, TextPart):
         item.view = item.view or MarkdownView(page)
-        item.changed = item.view.update(record.text, final=item.final)
+        item.changed = _grow(item, item.view, record.text)
         return item.view.lines
     if isinstance(record, ReasoningPart):
         return _draw_reasoning(item, record, page, moment, unfolded=unfolded)
@@ -100,12 +103,22 @@ def _draw_reasoning(
     body: list[Line] = []
     if unfolded or record.ended is None:
         item.view = item.view or reasoning_view(page)
-        first = item.view.update(record.text, final=item.final)
+        first = _grow(item, item.view, record.text)
         item.changed = 0 if item.final else first + 1
         body = item.view.lines
     else:
         item.view = None
     return reasoning_lines(record, page, moment, body, unfolded=unfolded)
+
+
+def _grow(item: Item, view: MarkdownView, text: str) -> int:
+    """Let *view* show more of a streamed *text*; return the index of the first changed line."""
+    limit = view.length + SLICE
+    item.behind = view.length > 0 and len(text) > limit and (item.behind or not item.final)
+    if not item.behind:
+        return view.update(text, final=item.final)
+    end = text.rfind("\n", view.length, limit) + 1 or limit
+    return view.update(text[:end], final=False)
 
 
 def draw_first_line(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:
@@ -160,6 +173,7 @@ class Layout:
         self._tops: list[int] = []
         self._changed: dict[str, Item] = {}
         self._running: dict[str, Item] = {}
+        self._behind: dict[str, Item] = {}
         self._all_changed = False
         self._drawn_items = 0
         self._lead: tuple[int, int] = (0, 0)
@@ -369,12 +383,27 @@ class Layout:
         item.body = item.height > 1
         item.exact = True
         self._drawn_items += 1
+        if item.behind:
+            self._behind[item.key] = item
+        else:
+            self._behind.pop(item.key, None)
         moved = height != item.height or body != item.body
         if moved:
             del self._tops[index + 1 :]
         if moved and (height == 0 or item.height == 0):
             del self._tops[index:]
         return moved
+
+    @property
+    def behind(self) -> list[Item]:
+        """Return the drawn items whose text goes on."""
+        return [item for item in self._behind.values() if item.lines is not None]
+
+    def draw_more(self) -> None:
+        """Let the texts that are behind be drawn further."""
+        for item in self.behind:
+            self._drop_lines(item, guess=False)
+            self._changed[item.key] = item
 
     # --- folding, clocks, what to paint ---
 

@@ -119,8 +119,16 @@ def gutter(page: Page, cells: int) -> tuple[Segment, ...]:
 def segments(text: Text) -> list[Segment]:
     """Return the segments of one line of *text* on top of its base style."""
     base = text.style if isinstance(text.style, Style) else Style.null()
-    rendered = text.render(_CONSOLE, end="")
-    return [Segment(part.text, part.style or base) for part in rendered if part.text]
+    # Most texts, and all code, consist of styled pieces in order: no need for Rich's general way.
+    plain, end = text.plain, 0
+    found: list[Segment] = []
+    for start, stop, style in text.spans:
+        if start < end or not isinstance(style, Style):
+            rendered = text.render(_CONSOLE, end="")
+            return [Segment(part.text, part.style or base) for part in rendered if part.text]
+        found += Segment(plain[end:start], base), Segment(plain[start:stop], base + style)
+        end = stop
+    return [segment for segment in (*found, Segment(plain[end:], base)) if segment.text]
 
 
 def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:

@@ -33,14 +33,14 @@ _AMBIGUOUS = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 
-FREEZE_LINES = 40
+FREEZE_LINES = 10
 """Lines of an open code block that are frozen at once."""
 
 PIECE_LINES = {
-    "paragraph_open": 40,
-    "bullet_list_open": 40,
-    "ordered_list_open": 40,
-    "table_open": 100,
+    "paragraph_open": 10,
+    "bullet_list_open": 10,
+    "ordered_list_open": 10,
+    "table_open": 25,
 }
 """Lines at least of the pieces in which a block is drawn, and of the rest after them."""
 
@@ -77,6 +77,11 @@ class MarkdownView:
         """The lines that are put before the rest of that block."""
         self._block_at: tuple[int, int] = (0, 0)
         self.lines: list[Line] = []
+
+    @property
+    def length(self) -> int:
+        """The length of the text."""
+        return len(self._source)
 
     def update(self, source: str, *, final: bool) -> int:
         """Show *source* and return the index of the first line that may have changed.

@@ -111,6 +111,7 @@ class Transcript(ScrollView, can_focus=True):
         self._viewport = Viewport()
         self._viewports: dict[str, Viewport] = {}
         self._adjusting = False
+        self._behind = False
         self._new: set[str] = set()
         self._cursor = ""
         self._cursor_pinned = False
@@ -165,15 +166,27 @@ class Transcript(ScrollView, can_focus=True):
             return
         layout.moment = Moment(self._clock(), self._frame)
         keys = layout.update(change)
-        before = self.scroll_offset.y
-        self._settle()
-        self._paint(before)
+        self._draw()
         older = self._view.older if self._view is not None else 0
         paged, self._older = older != self._older, older
         if not self._viewport.following and keys and not paged:
             bottom = self.scroll_offset.y + self.size.height
             self._set_new(self._new | layout.keys_below(keys - self._new, bottom))
         self._run_clock()
+
+    def _draw(self) -> None:
+        """Lay out and paint what changed, a long new text in slices, with keys between them."""
+        before = self.scroll_offset.y
+        self._settle()
+        self._paint(before)
+        if self._current_layout is not None and self._current_layout.behind and not self._behind:
+            self._behind = self.call_later(self._draw_more)
+
+    def _draw_more(self) -> None:
+        self._behind = False
+        if self._current_layout is not None and self._current_layout.behind:
+            self._current_layout.draw_more()
+            self._draw()
 
     @property
     def bound_keys(self) -> frozenset[str]:

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
 
 from app.theme.themes import DARK_PALETTE
-from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.lines import Line, Page, segments
 from app.widgets.transcript.markdown import MarkdownView
 
 WIDE_TABLE = (
@@ -300,3 +303,15 @@ def test_a_late_link_definition_is_used_once_the_text_is_complete() -> None:
     view.update("[x][y]\n\nmore\n\n", final=False)
     view.update("[x][y]\n\nmore\n\n[y]: https://a.b\n", final=True)
     assert view.lines[0].strip.text == "  x (https://a.b)"
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=5), st.booleans())
+def test_segments_are_those_of_rich(spans: list[tuple[int, int]], links: bool) -> None:
+    text = Text("twelve chars", style=Style(color="red"))
+    for number, (start, length) in enumerate(spans):
+        text.stylize(Style(bold=number % 2 == 0, italic=number > 2), start, start + length)
+    if links:
+        text.stylize("bold", 3, 5)
+    rendered = text.render(Console(), end="")
+    wanted = [(part.text, part.style or text.style) for part in rendered if part.text]
+    assert [(part.text, part.style) for part in segments(text)] == wanted

@@ -21,6 +21,7 @@ from tests.support.records import (
     running,
     session,
     snapshot,
+    text_part,
     tool,
     user,
 )
@@ -217,3 +218,38 @@ def _clock_runs(app: TranscriptApp) -> bool:
     timer = app.transcript._timer
     assert timer is not None
     return timer._active.is_set()
+
+
+async def test_a_key_waits_for_a_slice_of_a_long_text_only() -> None:
+    app = TranscriptApp(streaming(3, "It begins.\n\n"))
+    text = "".join(f"- item {number} with *some* words\n" for number in range(600)) + "\nthe end"
+    async with app.run_test(size=SIZE) as pilot:
+        layout = app.transcript._current_layout
+        assert layout is not None
+        before = layout.height
+        grow(app, text)
+        assert layout.behind
+        assert layout.height - before < 60, "a slice is drawn at once"
+        while layout.behind:
+            await pilot.pause(0)
+        assert layout.height - before > 600
+        assert any("the end" in row for row in rows(app)), "the rest follows by itself"
+
+
+async def test_a_text_that_ends_while_it_is_behind_is_drawn_like_any_other() -> None:
+    text = "It begins.\n\n" + "```python\n" + "value = [1, 'two']\n" * 200 + "```\n\nthe end"
+    app = TranscriptApp(streaming(3, "It begins.\n\n"))
+    async with app.run_test(size=SIZE) as pilot:
+        grow(app, text.removeprefix("It begins.\n\n"))
+        say(app, PartUpdated(text_part("prt_9999", "msg_9999", text)))
+        layout = app.transcript._current_layout
+        assert layout is not None
+        assert layout.behind
+        while layout.behind:
+            await pilot.pause(0)
+        streamed = [row[: SIZE[0] - 1].rstrip() for row in rows(app)]
+    whole = TranscriptApp(streaming(3, text))
+    async with whole.run_test(size=SIZE) as pilot:
+        say(whole, PartUpdated(text_part("prt_9999", "msg_9999", text)))
+        await pilot.pause()
+        assert [row[: SIZE[0] - 1].rstrip() for row in rows(whole)] == streamed
