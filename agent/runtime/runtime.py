@@ -8,9 +8,11 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from agent.agents import Agents
 from agent.bus import Bus
@@ -19,7 +21,7 @@ from agent.config.notices import by_file
 from agent.config.paths import Paths, ensure_folder
 from agent.config.settings_schema import Config
 from agent.files import Editor, FileTracker
-from agent.git import project_root
+from agent.git import git, project_root
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices
 from agent.mcp.service import McpService, mcp_service
@@ -75,10 +77,20 @@ from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Truncator
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolServices, build_tools
+from agent.tools.search.file_index import FileIndex
 from agent.tools.shell.shells import Shells
 from agent.tracing import Tracing
 
 log = logging.getLogger(__name__)
+
+
+class FileNames(Protocol):
+    """Search for files by parts of their names."""
+
+    def matches(self, typed: str, limit: int = 50) -> AsyncIterator[tuple[str, ...]]: ...
+
+
+MakeSessions = Callable[[TurnServices, SessionRepository], SessionService]
 
 
 @frozen(kw_only=True)
@@ -114,6 +126,12 @@ class Runtime:
     session_hooks: SessionHooks
     code: CodeServices
     plugins: Plugins
+    files: FileNames
+    """The files of the folder and its project."""
+    git_status: Callable[[], Awaitable[str | None]]
+    """Returns ``git status --porcelain=v2 --branch`` of the folder, None outside a repository."""
+    server: str = ""
+    """The address of the server that the sessions are on, "" if they are here."""
     notices: tuple[str, ...]
     """Sentences for the user about findings while opening."""
 
@@ -172,7 +190,7 @@ async def open_runtime(
     store = await Store.open(ensure_folder(paths.data) / "sessions.db", bus)
     try:
         await store.recover()
-        return _compose(
+        return compose(
             OpenedFolder(
                 directory=directory,
                 project=project,
@@ -300,7 +318,8 @@ def _session_services(
     )
 
 
-def _compose(opened: OpenedFolder) -> Runtime:
+def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) -> Runtime:
+    """Build the services of *opened*. *make_sessions* makes the one that front ends call."""
     catalog, agents, loaded = models_and_agents(opened)
     config, bus, store = loaded.config, opened.bus, opened.store
     guidance = Guidance.for_folder(opened.directory, opened.trust, opened.paths, opened.env, config)
@@ -315,7 +334,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
     )
     services = replace(services, hooks=session_hooks)
     unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, services.registry))
-    sessions = SessionService(services, folder)
+    sessions = make_sessions(services, folder)
     default, stays = config.default_agent, opened.answering != "none"
     leaving = plan_tools(sessions, services.questions, services.permissions, agents, default)
     services.registry.replace_tools("plan mode", leaving)
@@ -359,6 +378,8 @@ def _compose(opened: OpenedFolder) -> Runtime:
         ),
         commands=SlashCommands(loaded, agents, guidance, services.pipeline, opened.editor),
         code=code,
+        files=FileIndex(str(opened.directory), str(opened.project)),
+        git_status=partial(git, str(opened.directory), "status", "--porcelain=v2", "--branch"),
     )
 
 

@@ -41,6 +41,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionReply, PermissionRequest, Question
 from agent.transfer.document import diff_text
+from agent.transfer.opencode_requests import KEY, request_json
 
 
 def milliseconds(when: float) -> int:
@@ -209,7 +210,7 @@ def _part_body(part: Part) -> JsonObject | None:
 def _rare_part_body(part: Part) -> JsonObject | None:
     match part:
         case CompactionPart():
-            return {"type": "compaction", "auto": part.auto}
+            return {"type": "compaction", "auto": part.auto, "summary": part.summary}
         case SubtaskPart():
             return {
                 "type": "subtask",
@@ -381,6 +382,7 @@ def permission_shape(request: PermissionRequest) -> JsonObject:
         metadata["folder"] = request.folder
     if reasons := [need.reason for need in needs if need.reason]:
         metadata["reason"] = "; ".join(dict.fromkeys(reasons))
+    metadata[KEY] = request_json(request)
     return {
         "id": request.id,
         "sessionID": request.session_id,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from app.startup.launch import LaunchOptions
+    from app.tui.runtime_startup import OpenRuntime
 
 DONE, USAGE = 0, 2
 
@@ -27,6 +28,7 @@ class CliCommand(NamedTuple):
 
 COMMANDS: dict[str, CliCommand] = {
     "acp": CliCommand("app.cli.acp", "serve an editor over the Agent Client Protocol"),
+    "attach": CliCommand("app.cli.attach", "show the sessions of a server in this terminal"),
     "agent": CliCommand("app.cli.agent", "list and create agents"),
     "auth": CliCommand("app.cli.auth", "API keys of providers: list, log in, log out"),
     "completion": CliCommand("app.cli.completion", "completion for bash, zsh and fish"),
@@ -78,8 +80,6 @@ MEANT: dict[str, str] = {
 
 UNSUPPORTED: dict[str, str] = {
     "web": "opencode-py opens no browser: start opencode-py serve, and open its address.",
-    "attach": "opencode-py cannot show the sessions of a server: open its address in a browser, or "
-    "use --session ID to resume a session here.",
     "share": "opencode-py shares nothing: opencode-py export writes a session to a file.",
     "upgrade": "opencode-py does not upgrade itself: use the tool that installed it "
     "(uv tool upgrade opencode-py-agent, or pipx upgrade opencode-py-agent).",
@@ -203,10 +203,17 @@ def _open(arguments: "argparse.Namespace") -> int:
         return run_plain(launch, os.environ)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return report("The full screen needs a terminal. Use --plain without one.", USAGE)
+    return open_screen(launch)
+
+
+def open_screen(launch: "LaunchOptions", open_runtime: "OpenRuntime | None" = None) -> int:
+    """Show the full screen in this terminal until the user leaves; return the exit code.
+    *open_runtime* replaces ``load_runtime``."""
     from app.startup.raw_mode import raw_terminal  # only for the full screen
 
+    more = {} if open_runtime is None else {"open_runtime": open_runtime}
     with raw_terminal(sys.stdin.fileno()):
-        return _load_screen()(launch, os.environ)
+        return _load_screen()(launch, os.environ, **more)
 
 
 def _is_unknown(word: str) -> bool:
@@ -274,7 +281,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
     )
 
 
-def _load_screen() -> "Callable[[LaunchOptions, Mapping[str, str]], int]":
+def _load_screen() -> "Callable[..., int]":
     """Import the full screen quickly, and so that keys echo at once.
 
     Textual paints on a timer of 60 Hz unless another rate is set before it is imported, which alone

@@ -91,6 +91,12 @@ class RevertBody(BaseModel):
 class PermissionReplyBody(BaseModel):
     reply: Literal["once", "always", "reject"]
     message: str = ""
+    hunks: list[int] | None = None
+    """The accepted parts of a change; all if it is missing. opencode has none of these three."""
+    command: str | None = None
+    """A command in place of the one that was asked about; it is checked again."""
+    unsandboxed: bool = False
+    """True to run the command without its sandbox."""
 
 
 class PermissionResponseBody(BaseModel):

@@ -5,7 +5,7 @@ import base64
 import mimetypes
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
@@ -18,7 +18,6 @@ from agent.provider.client import ModelInfo, Price
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionReply, QuestionReply
 from agent.runtime.runtime import Runtime
-from agent.tools.search.file_index import FileIndex
 from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
 from agent.transfer import opencode_shapes as shapes
@@ -44,7 +43,6 @@ class ProjectRoutes:
     """Settings, models, files and requests of the folders that clients name."""
 
     folders: Folders
-    _indexes: dict[str, FileIndex] = field(default_factory=dict[str, FileIndex])
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
@@ -132,6 +130,7 @@ class ProjectRoutes:
         return {
             "model": runtime.catalog.default_model(),
             "small_model": settings.small_model,
+            "default_agent": settings.default_agent,
             "username": os.environ.get("USER", ""),
             "share": "disabled",
             "agent": {},
@@ -192,12 +191,10 @@ class ProjectRoutes:
 
     async def find_files(self, request: Request) -> Json:
         runtime = await self._runtime(request)
-        root = str(runtime.directory)
-        index = self._indexes.setdefault(root, FileIndex(root, str(runtime.project)))
         query = request.query_params
         limit = int(query.get("limit", "50")) if query.get("limit", "50").isdecimal() else 50
         found: tuple[str, ...] = ()
-        async for each in index.matches(query.get("query", ""), limit):
+        async for each in runtime.files.matches(query.get("query", ""), limit):
             found = each
         kind = query.get("type") or ("file" if query.get("dirs") == "false" else "")
         return [path for path in found if not kind or path.endswith("/") == (kind == "directory")]
@@ -234,7 +231,11 @@ class ProjectRoutes:
 
     async def reply_permission(self, request: Request) -> Json:
         body = await read_body(request, PermissionReplyBody)
-        return await self._reply(request, PermissionReply(body.reply, body.message))
+        hunks = None if body.hunks is None else frozenset(body.hunks)
+        reply = PermissionReply(
+            body.reply, body.message, hunks, body.command, unsandboxed=body.unsandboxed
+        )
+        return await self._reply(request, reply)
 
     async def respond_permission(self, request: Request) -> Json:
         body = await read_body(request, PermissionResponseBody)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.git import git
-
 if TYPE_CHECKING:  # not loaded for the first frame
     from agent.lsp.records import LspStatus
     from agent.mcp.records import ServerStatus
@@ -29,11 +27,11 @@ def short_folder(folder: Path, home: str) -> str:
     return "~" + text[len(home) :] if home and (text + "/").startswith(home + "/") else text
 
 
-async def read_workspace(folder: Path, home: str) -> Workspace:
-    """Read the git status of *folder*. Git runs as a separate process with a time limit."""
-    output = await git(str(folder), "status", "--porcelain=v2", "--branch")
-    branch, changed = parse_git_status(output)
-    return Workspace(short_folder(folder, home), branch, changed)
+def workspace_of(folder: Path, home: str, git_status: str | None, server: str = "") -> Workspace:
+    """Return *folder*, on *server* if that is given, with the state that ``git_status`` shows."""
+    branch, changed = parse_git_status(git_status)
+    where = f" on {server.partition('://')[2]}" if server else ""
+    return Workspace(f"{short_folder(folder, home)}{where}", branch, changed)
 
 
 def parse_git_status(output: str | None) -> tuple[str | None, int | None]:

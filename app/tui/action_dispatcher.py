@@ -41,6 +41,33 @@ EARLY = frozenset(
 )
 """The ids of the actions that run while the runtime is being opened; the others wait for it."""
 
+NOT_ON_A_SERVER = frozenset(
+    {
+        "app.stats",
+        "folder.init",
+        "folder.instructions",
+        "folder.remember",
+        "folder.trust",
+        "lsp.show",
+        "mcp.list",
+        "model.connect",
+        "permissions.cycle",
+        "permissions.list",
+        "permissions.mode",
+        "prompt.take-back",
+        "session.aside",
+        "session.context",
+        "session.import",
+        "session.pin",
+        "session.waiting",
+        "shells.detach",
+        "shells.list",
+    }
+)
+"""The ids of the actions that concern the machine of the sessions and that its API lacks."""
+
+NOT_THERE = "{title}: not available here, as the session is on {server}."
+
 ONE_AT_A_TIME = frozenset({"session.undo", "session.redo"})
 """The ids of the actions of which each waits for the one before, with its dialog."""
 
@@ -104,6 +131,10 @@ class ActionDispatcher:
     async def _run(self, action: Action, argument: str) -> None:
         if not self.live.is_ready and action.id not in EARLY:
             await self.live.until_ready()
+        if action.id in NOT_ON_A_SERVER and self.live.runtime.server:
+            server = self.live.runtime.server
+            self.app.notify(NOT_THERE.format(title=action.title, server=server), markup=False)
+            return
         context = ActionContext(
             app=self.app,
             live=self.live,

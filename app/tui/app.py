@@ -282,7 +282,9 @@ class OpencodeApp(App[int]):
         view = self._controller.live.view if self._controller is not None else None
         if view is None or not view.message_ids:
             return None
-        return f"{own_command()} --session {view.session_id}"
+        server = self.controller.live.runtime.server
+        command = f"{own_command()} attach {server}" if server else own_command()
+        return f"{command} --session {view.session_id}"
 
     def interrupted_text(self) -> str:
         """Return a line for each session that was working when the program was closed."""
@@ -301,10 +303,12 @@ class OpencodeApp(App[int]):
         self.panic()
 
 
-def run_app(launch: LaunchOptions, env: Mapping[str, str]) -> int:
+def run_app(
+    launch: LaunchOptions, env: Mapping[str, str], open_runtime: "OpenRuntime" = load_runtime
+) -> int:
     """Run the full screen until the user leaves and return the exit code."""
     log_path = start_log(env)
-    return asyncio.run(_run(OpencodeApp(launch, env, load_runtime, log_path=str(log_path))))
+    return asyncio.run(_run(OpencodeApp(launch, env, open_runtime, log_path=str(log_path))))
 
 
 async def _run(opencode: OpencodeApp) -> int:

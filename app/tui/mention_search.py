@@ -1,15 +1,10 @@
 """The search for what an ``@`` mention can name: files, sub-agents and resources of MCP servers."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.toolkit.tasks import Tasks
-
-if TYPE_CHECKING:  # loads the agent package
-    from agent.tools.search.file_index import FileIndex
-
 
 MAX_RESOURCES = 5
 """Resources of MCP servers that are listed at once."""
@@ -22,7 +17,6 @@ class MentionSearch:
     screen: SessionScreen
     live: LiveSession
     tasks: Tasks
-    _index: "FileIndex | None" = field(default=None, init=False)
     _queued: str | None = field(default=None, init=False)
 
     def search(self, typed: str) -> None:
@@ -38,11 +32,7 @@ class MentionSearch:
             self.search(self._queued)
 
     async def _show_matches(self, typed: str) -> None:
-        from agent.tools.search.file_index import FileIndex  # only when a file is mentioned
-
         runtime = self.live.runtime
-        if self._index is None:
-            self._index = FileIndex(str(runtime.directory), str(runtime.project))
         agents = [
             (info.name, info.description)
             for info in runtime.agents.subagents()
@@ -53,5 +43,5 @@ class MentionSearch:
             for server, uri in runtime.mcp.resource_uris()
             if typed and typed.lower() in f"{server}:{uri}".lower()
         ][:MAX_RESOURCES]
-        async for files in self._index.matches(typed):
+        async for files in runtime.files.matches(typed):
             self.screen.show_files(typed, [*resources, *files], agents)

@@ -119,7 +119,7 @@ class StatusPresenter:
             limit=_context_limit(live),
             cost=session_cost(live.session),
             cached=cache_hit_rate(live.session),
-            mode=live.runtime.permissions.mode if live.is_ready else "",
+            mode=live.runtime.permissions.mode if live.is_ready and not live.runtime.server else "",
             trusted=self._trusted,
             sandboxed=_is_sandboxed(live),
         )

@@ -17,7 +17,7 @@ from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
 from app.commands.registry import actions, provide
 from app.screens.permission.trust import TrustScreen
 from app.screens.session.screen import SessionScreen
-from app.session.folder_facts import lsp_summary, mcp_summary, read_workspace
+from app.session.folder_facts import lsp_summary, mcp_summary, workspace_of
 from app.session.live import LiveSession
 from app.startup.launch import LaunchOptions
 from app.theme import themes
@@ -210,7 +210,9 @@ class StartupSequence:
         self.main.prompt.set_history(await runtime.store.prompt_history())
         self.status.set_recent(await runtime.sessions.repository.list(limit=MAX_RECENT))
         self.status.refresh()
-        self.status.set_workspace(await read_workspace(self.launch.directory, home))
+        git_status = await runtime.git_status()
+        folder, server = self.launch.directory, runtime.server
+        self.status.set_workspace(workspace_of(folder, home, git_status, server))
         self.status.refresh()
 
 

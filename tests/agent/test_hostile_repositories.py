@@ -8,7 +8,6 @@ import pytest
 from agent.git import git, project_root
 from agent.session.prompt.environment_block import read_git_state
 from agent.session.snapshots.snapshots import Snapshots
-from app.session.folder_facts import read_workspace
 from tests.support.hostile_repositories import TRAPS, plain, repository
 
 
@@ -24,10 +23,13 @@ async def test_nothing_of_a_hostile_folder_runs(tmp_path: Path, name: str) -> No
     opened = folder / trap.inside
 
     root = await project_root(opened)
-    for arguments in (("status", "--short"), ("rev-parse", "HEAD"), ("log", "-1")):
+    for arguments in (
+        ("status", "--porcelain=v2", "--branch"),
+        ("rev-parse", "HEAD"),
+        ("log", "-1"),
+    ):
         await git(str(opened), *arguments)
     await read_git_state(str(opened))
-    await read_workspace(opened, str(tmp_path))
     snapshots = Snapshots(tmp_path / "data", str(root))
     before = await snapshots.take()
     (opened / "a.txt").write_text("three\n")

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,13 +73,28 @@ class Stream:
 
 @dataclass
 class Served:
-    """A running server."""
+    """A server, which can be stopped and started again at the same address."""
 
-    folders: Folders
     model: ModelServer
+    home: Path
     project: Path
-    address: str
     client: httpx2.AsyncClient
+    folders: Folders = field(init=False)
+    address: str = field(init=False, default="http://127.0.0.1:0")
+    _running: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    async def start(self) -> None:
+        listening = listen("127.0.0.1", int(self.address.rpartition(":")[2]))
+        self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.client.base_url = httpx2.URL(self.address)
+        pool = RuntimePool(environment(self.home), "text")
+        self.folders = Folders(pool, str(self.project), "1.2.3")
+        access = Access(frozenset({TOKEN}), LOOPBACK)
+        await self._running.enter_async_context(serving(web_app(self.folders, access), listening))
+        self._running.push_async_callback(self.folders.close)
+
+    async def stop(self) -> None:
+        await self._running.aclose()
 
     async def call(self, method: str, path: str, body: object = None, status: int = 200) -> Any:
         response = await self.client.request(method, path, json=body)
@@ -109,22 +124,18 @@ class Served:
 
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[Served]:
-    home, project = tmp_path / "home", tmp_path / "project"
+    home, project = tmp_path / "server-home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
     async with ModelServer() as model:
         asks = {"bash": "ask", "edit": "ask"}
         write_config(home, config_for(model, permission=asks))
-        folders = Folders(RuntimePool(environment(home), "text"), str(project), "1.2.3")
-        access = Access(frozenset({TOKEN}), LOOPBACK)
-        listening = listen("127.0.0.1", 0)
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        async with (
-            serving(web_app(folders, access), listening),
-            httpx2.AsyncClient(
-                base_url=address, headers={"authorization": f"Bearer {TOKEN}"}, timeout=GUARD
-            ) as client,
-        ):
-            yield Served(folders, model, project, address, client)
-            await folders.close()
+        login = {"authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(headers=login, timeout=GUARD) as client:
+            running = Served(model, home, project, client)
+            await running.start()
+            try:
+                yield running
+            finally:
+                await running.stop()
     assert model.refused == []

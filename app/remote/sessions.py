@@ -1,0 +1,361 @@
+"""The sessions of a server: what changes them is sent to it, and comes back as events."""
+
+import base64
+import mimetypes
+from dataclasses import replace
+from pathlib import Path
+
+from agent.agents import Agents
+from agent.custom_commands import CommandInfo
+from agent.records.errors import NothingToDo, SessionBusy
+from agent.records.frozen import frozen
+from agent.records.json import Json, JsonObject
+from agent.records.messages import (
+    Busy,
+    Idle,
+    MessageWithParts,
+    Session,
+    SessionStatus,
+    UserMessage,
+    messages_before,
+)
+from agent.session.api import PromptInput, SessionSnapshot
+from agent.session.prompt.slash_commands import SlashCommands
+from agent.session.repository import SessionRepository
+from agent.session.review.timeline import user_text
+from agent.session.service import PAGE_SIZE, SessionService
+from agent.session.subagents.background import BackgroundTasks
+from agent.session.turn.services import TurnServices
+from agent.session.turn_runner import Runner
+from agent.session.undo import BUSY, Undo, UndoFile, UndoPlan
+from agent.session.user_compaction import CompactionRequests
+from agent.session.user_shell import UserShell
+from agent.store.store import Store
+from agent.transfer.opencode_records import dict_of, dicts_of, session_record, text_of
+from app.remote.connection import Connection
+from app.remote.mirror import Mirror
+from app.remote.requests import Sender
+
+NOT_THERE = "Not available for a session on a server: do it where the server runs."
+
+TOGETHER = "On a server, an undo takes back the conversation and the files together."
+
+EFFECTS = {"added": "is deleted", "deleted": "is restored"}
+
+
+@frozen(kw_only=True)
+class CommandInput(PromptInput):
+    """A slash command, which the server expands."""
+
+    command: str
+    arguments: str
+
+
+class RemoteCommands(SlashCommands):
+    """The slash commands of a server."""
+
+    def __init__(self, listed: Json) -> None:
+        self._listed = tuple(
+            CommandInfo(
+                name=text_of(each.get("name")),
+                description=text_of(each.get("description")),
+                template="",
+                source="the server",
+            )
+            for each in dicts_of(listed)
+        )
+
+    async def all(self) -> tuple[CommandInfo, ...]:
+        return self._listed
+
+    async def prompt(
+        self, name: str, argument: str, session: Session, base: PromptInput, piped: str = ""
+    ) -> PromptInput:
+        return CommandInput(
+            text=base.text,
+            agent=base.agent,
+            model=base.model,
+            effort=base.effort,
+            command=name,
+            arguments=f"{argument}\n{piped}".strip(),
+        )
+
+
+class RemoteRepository(SessionRepository):
+    """Creates and changes sessions at the server. The agent and the model of one are set by its
+    next prompt."""
+
+    def __init__(
+        self,
+        store: Store,
+        agents: Agents,
+        directory: str,
+        project: str,
+        connection: Connection,
+        mirror: Mirror,
+    ) -> None:
+        super().__init__(store, agents, directory, project)
+        self._remote_store = store
+        self._connection = connection
+        self._mirror = mirror
+        self._root = project
+
+    async def create(
+        self,
+        *,
+        agent: str = "build",
+        model: str | None = None,
+        effort: str | None = None,
+        parent_id: str | None = None,
+        title: str = "",
+        session_id: str | None = None,
+    ) -> Session:
+        body: JsonObject = {"agent": agent}
+        if title:
+            body["title"] = title
+        return await self._added(await self._connection.post("/session", body))
+
+    async def open(self, session_id: str) -> Session:
+        await self._mirror.open(session_id)
+        return await self.get(session_id)
+
+    async def get(self, session_id: str) -> Session:
+        await self._mirror.open(session_id)
+        return await self._remote_store.session(session_id)
+
+    async def elsewhere(self) -> tuple[str, ...]:
+        return ()
+
+    async def rename(self, session_id: str, title: str) -> Session:
+        body: JsonObject = {"title": " ".join(title.split())}
+        return await self._added(
+            await self._connection.change("PATCH", f"/session/{session_id}", body)
+        )
+
+    async def pin(self, session_id: str, *, pinned: bool) -> Session:
+        raise NothingToDo(NOT_THERE)
+
+    async def archive(self, session_id: str, *, archived: bool) -> Session:
+        raise NothingToDo(NOT_THERE)
+
+    async def set_model(self, session_id: str, model: str, effort: str | None = None) -> Session:
+        return await self._remote_store.session(session_id)
+
+    async def set_agent(self, session_id: str, agent: str) -> Session:
+        return await self._remote_store.session(session_id)
+
+    async def fork(self, session_id: str, at_message: str | None = None) -> Session:
+        body: JsonObject = {} if at_message is None else {"messageID": at_message}
+        return await self._added(await self._connection.post(f"/session/{session_id}/fork", body))
+
+    async def _added(self, info: Json) -> Session:
+        await self._mirror.add(info)
+        return session_record(dict_of(info), self._root)
+
+
+class RemoteUndo(Undo):
+    """Undo and redo at the server, which takes back files and conversation together."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        repository: SessionRepository,
+        sessions: "RemoteSessions",
+        background_tasks: BackgroundTasks,
+        runner: Runner,
+        connection: Connection,
+        mirror: Mirror,
+    ) -> None:
+        super().__init__(services, repository, sessions, background_tasks, runner)
+        self._connection = connection
+        self._mirror = mirror
+
+    async def plan(self, session_id: str) -> UndoPlan | None:
+        if not isinstance(self._sessions.status(session_id), Idle):
+            raise SessionBusy(BUSY)
+        session = await self._store.session(session_id)
+        shown = messages_before(await self._store.messages(session_id), session.undone_at)
+        at = next((n for n in reversed(range(len(shown))) if _is_prompt(shown[n])), None)
+        if at is None:
+            return None
+        first = shown[at]
+        path = f"/session/{session_id}/diff"
+        changed = dicts_of(await self._connection.get(path, messageID=first.message.id))
+        files = (
+            UndoFile(
+                text_of(each.get("file")), EFFECTS.get(text_of(each.get("status")), "is reverted")
+            )
+            for each in changed
+        )
+        return UndoPlan(
+            session_id, first.message.id, user_text(first), len(shown) - at, tuple(files)
+        )
+
+    async def undo(
+        self, plan: UndoPlan, *, files: bool, conversation: bool, overwrite: bool = False
+    ) -> tuple[str, ...]:
+        if files != conversation and (plan.files or files):
+            raise NothingToDo(TOGETHER)
+        body: JsonObject = {"messageID": plan.message_id}
+        await self._mirror.add(
+            await self._connection.post(f"/session/{plan.session_id}/revert", body)
+        )
+        return ()
+
+    async def redo(self, session_id: str) -> tuple[str, ...] | None:
+        if (await self._store.session(session_id)).undone_at is None:
+            return None
+        await self._mirror.add(await self._connection.post(f"/session/{session_id}/unrevert", {}))
+        return ()
+
+
+class RemoteShell(UserShell):
+    """Runs the user's shell commands where the server runs."""
+
+    def __init__(self, services: TurnServices, runner: Runner, sessions: "RemoteSessions") -> None:
+        super().__init__(services, runner, sessions.repository)
+        self._sessions = sessions
+
+    async def start(self, session_id: str, command: str) -> None:
+        if not isinstance(self._sessions.status(session_id), Idle):
+            raise SessionBusy(BUSY)
+        self._sessions.send(f"/session/{session_id}/shell", {"agent": "build", "command": command})
+
+
+class RemoteCompaction(CompactionRequests):
+    """Compacts sessions at the server."""
+
+    def __init__(self, store: Store, runner: Runner, sessions: "RemoteSessions") -> None:
+        super().__init__(store, runner)
+        self._sessions = sessions
+
+    async def start(self, session_id: str, focus: str = "") -> None:
+        if focus:
+            raise NothingToDo("The server takes no focus: use /compact alone.")
+        self._sessions.send(f"/session/{session_id}/summarize", {})
+
+
+class RemoteSessions(SessionService):
+    """The session service of a server. *pasted* is the folder of images from the clipboard."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        repository: SessionRepository,
+        connection: Connection,
+        mirror: Mirror,
+        sender: Sender,
+        pasted: Path,
+    ) -> None:
+        super().__init__(services, repository)
+        self._connection = connection
+        self._mirror = mirror
+        self._sender = sender
+        self._pasted = pasted
+        self._undo = RemoteUndo(
+            services,
+            repository,
+            self,
+            self._subagents.background_tasks,
+            self._runner,
+            connection,
+            mirror,
+        )
+        self._user_shell = RemoteShell(services, self._runner, self)
+        self._compaction = RemoteCompaction(services.store, self._runner, self)
+
+    def send(self, path: str, body: JsonObject) -> None:
+        """Send what the server answers at the end of a turn."""
+        self._sender.send(self._connection.post(path, body, waits=True))
+
+    @property
+    def busy(self) -> bool:
+        return any(not isinstance(one, Idle) for one in self._mirror.statuses.values())
+
+    def status(self, session_id: str) -> SessionStatus:
+        return self._mirror.statuses.get(session_id, Idle())
+
+    async def prompt(self, session_id: str, prompt: PromptInput) -> str:
+        if prompt.delivery == "follow_up" and not isinstance(self.status(session_id), Idle):
+            raise NothingToDo("The server queues no message for later: send it when it is done.")
+        directory = (await self._services.store.session(session_id)).directory
+        await self._services.store.add_prompt_history(prompt.visible_text, directory)
+        body = _settings(prompt)
+        if isinstance(prompt, CommandInput):
+            body |= {"command": prompt.command, "arguments": prompt.arguments}
+            if prompt.model is not None:
+                body["model"] = prompt.model
+            self.send(f"/session/{session_id}/command", body)
+        else:
+            body["parts"] = _parts(prompt, self._pasted)
+            await self._connection.post(f"/session/{session_id}/prompt_async", body)
+        return ""
+
+    async def cancel(self, session_id: str, *, background: bool = True) -> bool:
+        status = self.status(session_id)
+        if isinstance(status, Busy):
+            self._mirror.set_status(session_id, replace(status, cancelling=True))
+        await self._connection.post(f"/session/{session_id}/abort", {})
+        return not isinstance(status, Idle)
+
+    async def snapshot(self, session_id: str, limit: int = PAGE_SIZE) -> SessionSnapshot:
+        await self._mirror.open(session_id)
+        return await super().snapshot(session_id, limit)
+
+    async def delete(self, session_id: str) -> None:
+        await self._connection.change("DELETE", f"/session/{session_id}")
+
+    async def wait(self, session_id: str) -> None:
+        """Return at once: the server ends its turns itself."""
+
+    async def close(self) -> None:
+        await self._mirror.close()
+        await self._sender.close()
+        await self._connection.close()
+        await super().close()
+
+
+def _settings(prompt: PromptInput) -> JsonObject:
+    body: JsonObject = {}
+    if prompt.agent is not None:
+        body["agent"] = prompt.agent
+    if prompt.model is not None:
+        provider, _, model = prompt.model.partition("/")
+        body["model"] = {"providerID": provider, "modelID": model}
+    if prompt.effort is not None:
+        body["variant"] = prompt.effort
+    if prompt.context:
+        body["system"] = prompt.context
+    return body
+
+
+def _parts(prompt: PromptInput, pasted: Path) -> list[Json]:
+    """Return the content of a prompt. The server finds the files that the text names; what was
+    pasted here is sent along."""
+    text, files = prompt.text, [_data_part(file.mime, file.data) for file in prompt.files]
+    for mention in prompt.mentions:
+        path = Path(mention.path)
+        if path.is_relative_to(pasted):
+            mime = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            files.append(_data_part(mime, base64.b64encode(path.read_bytes()).decode()))
+            text = text.replace(f"@{mention.path}", "").strip()
+    parts: list[Json] = [{"type": "text", "text": text}, *files]
+    if prompt.subtask is not None:
+        task = prompt.subtask
+        parts.append(
+            {
+                "type": "subtask",
+                "agent": task.agent,
+                "description": task.description,
+                "prompt": task.prompt,
+            }
+        )
+    return parts
+
+
+def _data_part(mime: str, data: str | None) -> JsonObject:
+    return {"type": "file", "mime": mime, "url": f"data:{mime};base64,{data or ''}"}
+
+
+def _is_prompt(item: MessageWithParts) -> bool:
+    return isinstance(item.message, UserMessage) and not item.message.synthetic
