@@ -365,21 +365,27 @@ def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) 
         queues=services.queues,
         shells=services.shells,
         sandbox=sandbox,
-        mcp=mcp_service(
-            loaded,
-            opened.directory,
-            opened.paths,
-            opened.env,
-            bus,
-            services.registry,
-            services.questions.ask,
-            sandbox=sandbox,
-            project=opened.project,
-        ),
+        mcp=_mcp_servers(opened, loaded, services, sandbox),
         commands=SlashCommands(loaded, agents, guidance, services.pipeline, opened.editor),
         code=code,
         files=FileIndex(str(opened.directory), str(opened.project)),
         git_status=partial(git, str(opened.directory), "status", "--porcelain=v2", "--branch"),
+    )
+
+
+def _mcp_servers(
+    opened: OpenedFolder, loaded: LoadedConfig, services: TurnServices, sandbox: CommandSandbox
+) -> McpService:
+    return mcp_service(
+        loaded,
+        opened.directory,
+        opened.paths,
+        opened.env,
+        opened.bus,
+        services.registry,
+        services.questions.ask,
+        sandbox=sandbox,
+        project=opened.project,
     )
 
 

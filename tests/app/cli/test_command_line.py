@@ -91,7 +91,7 @@ def test_commands_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, w
 
 
 def test_the_commands_of_opencode_are_known() -> None:
-    assert {"web", "attach", "share", "upgrade", "github"} <= set(UNSUPPORTED)
+    assert {"web", "share", "upgrade", "github"} <= set(UNSUPPORTED)
 
 
 def test_a_folder_of_such_a_name_is_opened(tmp_path: Path) -> None:
