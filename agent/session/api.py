@@ -61,6 +61,8 @@ class PromptInput:
     """True if agent, model and effort apply to this prompt alone."""
     context: str = ""
     """Additional text for the model, sent with the prompt."""
+    answered: bool = True
+    """False for a message that starts no turn: the model reads it with the next prompt."""
 
     @property
     def visible_text(self) -> str:

@@ -4,6 +4,7 @@ What runs is owned by its ``Runner``, next to ``CompactionRequests``, ``UserShel
 the user) and ``QuickQuestions``.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from agent.bus import Subscription
@@ -109,7 +110,8 @@ class SessionService:
         return self._runner.status(session_id)
 
     async def prompt(self, session_id: str, prompt: PromptInput) -> str:
-        """Store a prompt; it starts a turn, or waits in the queue of the one that runs.
+        """Store a prompt; it starts a turn, or waits in the queue of the one that runs. A prompt
+        that is not to be *answered* starts none.
 
         Returns the message's id. Raises ``SessionNotFound``, ``ModelNotFound``, ``MissingKey``,
         ``NoModelConnected``, ``ToolError`` for a file it names that cannot be read,
@@ -133,6 +135,9 @@ class SessionService:
         self._services.clients.client_for(model)
         item = await self._mentions.with_content(item, prompt.mentions, session, model)
         claimed = await self._runner.claim(session_id)
+        adding: AbstractContextManager[None] = self._services.queues.adding(item)
+        if claimed is not None and not prompt.answered:
+            message, adding = replace(message, turn_id=claimed.turn.id), nullcontext()
         try:
             if claimed is not None:
                 await discard_undone(self._services.store, session_id)
@@ -140,7 +145,7 @@ class SessionService:
                 await self._services.store.add_prompt_history(
                     prompt.visible_text, session.directory
                 )
-            with self._services.queues.adding(item):
+            with adding:
                 await self._services.store.update(
                     session_id,
                     lambda s: session_after_prompt(s, message, prompt, self._services.clock()),
@@ -151,7 +156,9 @@ class SessionService:
             if claimed is not None:
                 await self._runner.unclaim(session_id)
             raise
-        if claimed is not None:
+        if claimed is not None and not prompt.answered:
+            await self._runner.unclaim(session_id)
+        elif claimed is not None:
             self._runner.launch(session_id, claimed)
         # The turn that was to take it up may have ended while it was stored.
         elif not await self._runner.start_queued(session_id) and (

@@ -17,6 +17,7 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.session.review.timeline import TimelineTurn, result_text
+from agent.tools.files.diffs import NO_NEWLINE
 
 
 @frozen
@@ -96,7 +97,10 @@ def diff_text(block: DiffBlock) -> Iterator[str]:
         removed = sum(line.kind != "add" for line in hunk.lines)
         added = sum(line.kind != "remove" for line in hunk.lines)
         yield f"@@ -{old},{removed} +{new},{added} @@"
-        yield from (sign[line.kind] + line.text for line in hunk.lines)
+        for line in hunk.lines:
+            yield sign[line.kind] + line.text.removesuffix(NO_NEWLINE)
+            if line.text.endswith(NO_NEWLINE):
+                yield "\\ No newline at end of file"
     if block.omitted:
         yield f"… {block.omitted} more lines"
 

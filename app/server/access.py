@@ -29,8 +29,8 @@ MAX_BODY = 32_000_000
 USER = "opencode"
 """The user name of the HTTP basic authentication, as in opencode."""
 
-OPEN_PATHS = frozenset({"/", "/page.js", "/page.css", "/global/health"})
-"""Paths that need no secret: the page, which asks for it, and the proof of life."""
+OPEN_PATHS = frozenset({"/", "/page.js", "/page.css"})
+"""Paths that need no secret: the page, which asks for it."""
 
 
 def token_file(data: Path) -> Path:

@@ -26,6 +26,7 @@ NAMES = {
     413: "PayloadTooLarge",
     415: "UnsupportedMediaType",
     421: "MisdirectedRequest",
+    501: "NotSupported",
 }
 
 _STATUS: dict[type[OpencodePyError], int] = {

@@ -33,18 +33,25 @@ class EventStreams:
     """Streams of server-sent events."""
 
     folders: Folders
+    heartbeat: float = HEARTBEAT
 
     async def folder(self, request: Request) -> StreamingResponse:
         """The events of the folder that the request names."""
         feed = (await self.folders.of(request)).feed
         reader = await feed.connect(request.headers.get("last-event-id", ""))
 
+        # Editor plugins that read the stream with curl take every line for data: opencode sends no
+        # ids. They ask for JSON too, which readers of server-sent events do not.
+        plain = any("json" in accepted for accepted in request.headers.getlist("accept"))
+
         def line(event: Encoded) -> bytes:
+            if plain:
+                return b"data: %b\n\n" % event.data
             return b"id: %b\ndata: %b\n\n" % (feed.event_id(event).encode(), event.data)
 
         async def chunks() -> AsyncGenerator[bytes]:
             try:
-                async for chunk in _lines(reader, line, ALIVE):
+                async for chunk in _lines(reader, line, ALIVE, self.heartbeat):
                     yield chunk
             finally:
                 feed.disconnect(reader)
@@ -58,7 +65,8 @@ class EventStreams:
         async def chunks() -> AsyncGenerator[bytes]:
             with self.folders.reader_of_all() as reader:
                 yield CONNECTED_EVERYWHERE
-                async for chunk in _lines(reader, _with_directory, ALIVE_EVERYWHERE):
+                lines = _lines(reader, _with_directory, ALIVE_EVERYWHERE, self.heartbeat)
+                async for chunk in lines:
                     yield chunk
 
         return _stream(chunks())
@@ -76,11 +84,12 @@ def _with_directory(event: Encoded) -> bytes:
 
 
 async def _lines(
-    reader: Reader, line: Callable[[Encoded], bytes], alive: bytes
+    reader: Reader, line: Callable[[Encoded], bytes], alive: bytes, heartbeat: float
 ) -> AsyncGenerator[bytes]:
-    """Yield the lines of the events as they come, and *alive* when none came for a while."""
+    """Yield the lines of the events as they come, and *alive* when none came for *heartbeat*
+    seconds."""
     while not reader.closed:
-        taken = await reader.take(HEARTBEAT)
+        taken = await reader.take(heartbeat)
         if taken:
             yield b"".join(map(line, taken))
             await asyncio.sleep(FRAME)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from agent.records.messages import FilePart
 from agent.runtime.runtime import Runtime
 from agent.session.api import Mention, PromptInput, Subtask
-from agent.session.prompt.mentions import agents_in, mentions_in
+from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
 from app.server.bodies import AgentInput, FileInput, PromptBody, SubtaskInput, TextInput
 from app.server.errors import RequestError
 
@@ -16,8 +16,6 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
 
     Raises ``RequestError`` for what cannot be sent, ``AgentNotFound`` and ``ModelNotFound``.
     """
-    if body.no_reply:
-        raise RequestError(400, "noReply is not supported: a message always gets an answer.")
     if off := sorted(name for name, wanted in body.tools.items() if not wanted):
         raise RequestError(400, f"Tools are set by the agent: {', '.join(off)} cannot be off here.")
     texts: list[str] = []
@@ -45,6 +43,7 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
     if not text.strip() and subtask is None and not files and not mentions:
         raise RequestError(400, "The prompt is empty.")
     typed = [m for m in mentions_in(text, runtime.directory) if m.path not in _paths(mentions)]
+    typed += resources_in(text, runtime.mcp.resource_uris())
     return PromptInput(
         text=text or (subtask.description if subtask is not None else ""),
         agent=body.agent,
@@ -55,6 +54,7 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
         agents=tuple(dict.fromkeys((*agents, *agents_in(text, known)))),
         subtask=subtask,
         context=body.system,
+        answered=not body.no_reply,
     )
 
 

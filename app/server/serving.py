@@ -23,10 +23,11 @@ from app.server.errors import (
     answer_request_error,
     error_response,
 )
-from app.server.event_routes import EventStreams
+from app.server.event_routes import HEARTBEAT, EventStreams
 from app.server.folders import Folders
 from app.server.openapi import describe
 from app.server.project_routes import ProjectRoutes
+from app.server.refusals import refusals
 from app.server.session_routes import SessionRoutes
 from app.server.tui_routes import TuiRoutes
 
@@ -48,14 +49,15 @@ CLOSE_TIMEOUT = 2
 """Seconds that requests get to end when the server closes."""
 
 
-def web_app(folders: Folders, access: Access) -> ASGIApp:
-    """Return the whole application: the API, the event streams and the page."""
+def web_app(folders: Folders, access: Access, heartbeat: float = HEARTBEAT) -> ASGIApp:
+    """Return the whole application: the API, the event streams and the page. *heartbeat* is how
+    long a stream is silent at most, in seconds."""
     endpoints = (
         *SessionRoutes(folders).endpoints(),
         *ProjectRoutes(folders).endpoints(),
         *TuiRoutes(folders).endpoints(),
     )
-    streams = EventStreams(folders)
+    streams = EventStreams(folders, heartbeat)
 
     async def health(_: Request) -> JSONResponse:
         return JSONResponse({"healthy": True, "version": folders.version})
@@ -69,6 +71,7 @@ def web_app(folders: Folders, access: Access) -> ASGIApp:
         Route("/global/event", streams.everywhere),
         Route("/global/health", health),
         Route("/doc", description),
+        *refusals(),
         *(Route(path, _page_file(*named)) for path, named in PAGE_FILES.items()),
     ]
     return Starlette(
@@ -95,6 +98,8 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # registered for it
     if error.status_code == 404:
         return error_response(404, f"There is no {request.method} {request.url.path}.")
+    if error.status_code == 405:
+        return error_response(405, f"{request.url.path} takes no {request.method}.")
     return error_response(error.status_code, error.detail)
 
 

@@ -162,9 +162,13 @@ class SessionRoutes:
         return shapes.message_with_parts_shape(found, session.directory, session.project)
 
     async def prompt(self, request: Request) -> Json:
-        """Send a prompt and answer with the last message of its turn."""
+        """Send a prompt and answer with the last message of its turn, or with the message itself if
+        it is to have no reply."""
         folder, session = await self._named(request)
         made = prompt_of(await read_body(request, PromptBody), folder.runtime)
+        if not made.answered:
+            await folder.runtime.sessions.prompt(session.id, made)
+            return await _last_message(folder, session)
         # A client that hangs up does not end the turn: it has an endpoint for that.
         return await asyncio.shield(self._start(_prompted(folder, session, made)))
 

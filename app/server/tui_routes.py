@@ -34,7 +34,9 @@ COMMANDS = {
 }
 """Names of commands in earlier versions of the API, and those of the events."""
 
-EVENTS = frozenset({"tui.prompt.append", "tui.command.execute", "tui.toast.show"})
+EVENTS = frozenset(
+    {"tui.prompt.append", "tui.command.execute", "tui.toast.show", "tui.session.select"}
+)
 
 
 @dataclass(frozen=True, slots=True)

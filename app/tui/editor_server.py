@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # loads the agent package
 ACTIONS = {
     "session.new": "session.new",
     "session.list": "session.list",
+    "session.select": "session.list",
+    "session.undo": "session.undo",
+    "session.redo": "session.redo",
     "session.compact": "session.compact",
     "agent.cycle": "agent.cycle",
     "help.show": "app.help",
@@ -32,6 +35,8 @@ ACTIONS = {
 SCROLL_KEYS = {
     "session.page.up": "pageup",
     "session.page.down": "pagedown",
+    "session.half.page.up": "pageup",
+    "session.half.page.down": "pagedown",
     "session.first": "home",
     "session.last": "end",
 }

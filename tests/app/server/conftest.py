@@ -79,6 +79,7 @@ class Served:
     home: Path
     project: Path
     client: httpx2.AsyncClient
+    heartbeat: float = 10.0
     folders: Folders = field(init=False)
     address: str = field(init=False, default="http://127.0.0.1:0")
     _running: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
@@ -90,7 +91,8 @@ class Served:
         pool = RuntimePool(environment(self.home), "text")
         self.folders = Folders(pool, str(self.project), "1.2.3")
         access = Access(frozenset({TOKEN}), LOOPBACK)
-        await self._running.enter_async_context(serving(web_app(self.folders, access), listening))
+        app = web_app(self.folders, access, self.heartbeat)
+        await self._running.enter_async_context(serving(app, listening))
         self._running.push_async_callback(self.folders.close)
 
     async def stop(self) -> None:

@@ -1,6 +1,7 @@
 """The order of events is a contract, whoever reads them and whenever."""
 
 import asyncio
+import json
 
 from agent.records import events
 from app.server import event_feed
@@ -130,3 +131,28 @@ async def test_the_first_answer_to_a_request_counts_for_all(served: Served) -> N
     assert sorted(reply.status_code for reply in replies) == [200, 404, 404]
     assert one.of("permission.replied") == two.of("permission.replied")
     assert await served.call("GET", "/permission") == []
+
+
+async def test_a_silent_stream_shows_that_it_is_alive(served: Served) -> None:
+    await served.stop()
+    served.heartbeat = 0.01
+    await served.start()
+    async with served.stream() as one, served.stream(path="/global/event") as every:
+        await one.next("server.heartbeat", 2)
+        await every.until(
+            lambda each: "server.heartbeat" in [event["payload"]["type"] for event in each.events]
+        )
+        await served.session()
+        await one.next("session.created")
+    assert one.names()[0] == "server.connected"
+
+
+async def test_editor_plugins_get_lines_of_data_alone(served: Served) -> None:
+    """They read the stream with curl, and take each line for a part of the JSON."""
+    accepted = [("accept", "application/json"), ("accept", "text/event-stream")]
+    async with served.client.stream("GET", "/event", headers=accepted) as response:
+        session = await served.session()
+        async for line in response.aiter_lines():
+            assert line == "" or json.loads(line.removeprefix("data: "))["type"]
+            if session in line:
+                break

@@ -20,6 +20,55 @@ async def test_a_prompt_is_answered_with_its_message(served: Served) -> None:
     assert "Answer in one word." in str(served.model.requests[0].body)
 
 
+async def test_a_message_without_reply_is_read_with_the_next_prompt(served: Served) -> None:
+    served.model.script(answer(Text("Noted."), Finish("end")))
+    session = await served.session()
+    async with served.stream() as stream:
+        kept = await prompted(served, session, "The door is blue.", noReply=True)
+        assert kept["info"]["role"] == "user"
+        assert kept["parts"][0]["text"] == "The door is blue."
+        assert served.model.requests == []
+        assert await served.call("GET", "/session/status") == {}
+        assert "session.idle" not in stream.names()
+        await prompted(served, session, "What color is the door?")
+        await stream.next("session.idle")
+    asked = str(served.model.requests[0].body)
+    assert asked.index("The door is blue.") < asked.index("What color is the door?")
+    messages = await served.call("GET", f"/session/{session}/message")
+    assert [item["info"]["role"] for item in messages] == ["user", "user", "assistant"]
+
+
+async def test_a_message_without_reply_during_a_turn_joins_it(served: Served) -> None:
+    hold = Hold()
+    served.model.script(
+        answer(Text("one"), hold, Call("read", {"file_path": "a.txt"}), Finish("calls")),
+        answer(Text("two"), Finish("end")),
+    )
+    (served.project / "a.txt").write_text("hi\n")
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        await stream.until(lambda each: "one" in str(each.state(session)))
+        await prompted(served, session, "By the way.", noReply=True)
+        hold.gate.set()
+        await stream.next("session.idle")
+    assert "By the way." in str(served.model.requests[1].body)
+
+
+async def test_what_is_refused_says_what_to_do(served: Served) -> None:
+    for method, path, status, says in (
+        ("PATCH", "/config", 403, "loosen the permissions"),
+        ("PUT", "/auth/acme", 403, "auth login"),
+        ("POST", "/mcp", 403, "opencode-py mcp"),
+        ("POST", "/session/ses_1/share", 501, "opencode-py export"),
+        ("POST", "/pty", 501, "/session/ID/shell"),
+        ("DELETE", "/config", 405, "/config takes no DELETE."),
+        ("GET", "/nothing", 404, "There is no GET /nothing."),
+    ):
+        error = await served.call(method, path, {} if method != "GET" else None, status)
+        assert says in error["data"]["message"], path
+
+
 async def test_a_client_that_hangs_up_does_not_end_the_turn(served: Served) -> None:
     hold = Hold()
     served.model.script(answer(Text("one "), hold, Text("two"), Finish("end")))

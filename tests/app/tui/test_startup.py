@@ -35,7 +35,7 @@ def python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> 
     return done.stdout
 
 
-@pytest.mark.parametrize("word", ["web", "attach", "share", "upgrade", "github", "plugin"])
+@pytest.mark.parametrize("word", ["web", "share", "upgrade", "github", "plugin"])
 def test_unsupported_commands_are_answered_in_a_sentence(
     word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
