@@ -160,8 +160,13 @@ class SessionService:
             await self._runner.unclaim(session_id)
         elif claimed is not None:
             self._runner.launch(session_id, claimed)
-        # The turn that was to take it up may have ended while it was stored.
-        elif not await self._runner.start_queued(session_id) and (
+        else:
+            await self._leave_to_running(session_id)
+        return message.id
+
+    async def _leave_to_running(self, session_id: str) -> None:
+        """Leave a queued prompt to the turn that runs; start one if that ended meanwhile."""
+        if not await self._runner.start_queued(session_id) and (
             running := self._runner.running(session_id)
         ):
             # Sent after the cancel: it is what the user wants next. And what was to take it
@@ -169,7 +174,6 @@ class SessionService:
             running.start_next = (
                 running.start_next or running.cancelling or running.supervisor is None
             )
-        return message.id
 
     def _without_lost_model(self, session: Session, prompt: PromptInput) -> Session:
         """Return *session* without its model if that is gone: then the default answers."""
