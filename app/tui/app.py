@@ -7,10 +7,12 @@ opens in a task; what is typed or sent meanwhile is queued.
 import asyncio
 import importlib
 import logging
+import math
 import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO, cast
@@ -38,6 +40,7 @@ from app.toolkit.driver import TerminalDriver, can_paint
 from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark
 from app.tui.type_ahead import Later, TypeAhead
 from app.widgets.home import HomeFacts
+from app.widgets.notice_line import SECONDS
 
 if TYPE_CHECKING:  # not loaded for the first frame
     from app.tui.controller import Controller
@@ -92,6 +95,8 @@ class OpencodeApp(App[int]):
         self._grace = grace
         self._controller: Controller | None = None
         self._crash_message = ""
+        self._in_dialog: tuple[str, SeverityLevel, float] = ("", "information", -math.inf)
+        """The last notice that came while a dialog was open, with its time in monotonic seconds."""
         self.terminal_focused = True
         """False while the terminal reports that another window has the focus."""
         workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
@@ -177,6 +182,7 @@ class OpencodeApp(App[int]):
         A dialog still gets a toast. All notices are listed."""
         if self.screen_stack and self.screen is not self._main:
             self._main.notices.add(message, severity)
+            self._in_dialog = (message, severity, time.monotonic())
             super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
         else:
             self._main.add_notice(message, severity, timeout)
@@ -253,6 +259,12 @@ class OpencodeApp(App[int]):
         self.exit(0)
 
     def on_session_screen_resumed(self) -> None:
+        """Move the last notice from a dialog that was closed to the line above the prompt."""
+        message, severity, at = self._in_dialog
+        if time.monotonic() - at < SECONDS[severity]:
+            self._in_dialog = ("", severity, -math.inf)
+            self.clear_notifications()
+            self._main.widgets.notices.show(message, severity)
         if self._controller is not None:
             self._controller.sync_requests()
 

@@ -41,14 +41,14 @@ async def test_faults_of_the_settings_are_counted_and_stay_on_the_home_page(
 ) -> None:
     write_settings(folders, BROKEN)
     async with start(size=(100, 40)) as running:
-        await running.until_shown("notices, /status")
+        await running.until_shown("1 notice, /status")
         await running.until_shown("config.json:2")
         await running.type("/status", "enter")
         await running.until_shown("Notices")
-        for line in (2, 3, 4):
-            await running.until_shown(f"config.json:{line}")
+        for place in ("config.json:2", "line 3", "line 4"):
+            await running.until_shown(place)
         await running.pilot.press("escape")
-        await running.until(lambda: "notices, /status" not in running.text())
+        await running.until(lambda: "1 notice, /status" not in running.text())
         await running.until_shown("config.json:2")
     write_settings(folders, "{}")
     async with start() as running:
@@ -64,3 +64,22 @@ async def test_an_error_is_shown_and_listed_once(start: Starter) -> None:
         assert "1 notice" not in running.text()
         await running.type("/status", "enter")
         await running.until_shown("(3 times)")
+
+
+@pytest.mark.parametrize("size", [(40, 16), (80, 24)])
+async def test_a_notice_in_a_dialog_moves_to_the_line_when_that_closes(
+    start: Starter, size: tuple[int, int]
+) -> None:
+    async with start(size=size) as running:
+        await running.type("/permissions", "enter")
+        await running.until_shown("doom_loop")
+        await running.pilot.press("ctrl+d")
+        await running.until(lambda: bool(running.app.screen.query("Toast")))
+        (toast,) = running.app.screen.query("Toast")
+        assert toast.region.width == size[0]
+        assert toast.region.bottom <= 3
+        await running.pilot.press("escape")
+        await running.until(lambda: not running.app.screen.query("Toast"))
+        await running.until_shown("can be revoked here.")
+        assert "Ask for anything" in running.text()
+        assert not regions_overlap(running)
