@@ -5,7 +5,7 @@ Differences between providers in what they accept of a sound schema belong to th
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol, cast
 
 from agent.records.errors import InvalidArguments
@@ -131,19 +131,30 @@ MAX_ISSUE = 100
 _PATTERNS = frozenset({"pattern", "patternProperties"})
 
 
-class _Error(Protocol):
+class SchemaFault(Protocol):
+    """A difference between a value and its schema."""
+
     @property
     def json_path(self) -> str: ...
     @property
     def message(self) -> str: ...
+    @property
+    def validator(self) -> str:
+        """The keyword that is not met."""
+        ...
+
+    @property
+    def validator_value(self) -> Json:
+        """The value of that keyword."""
+        ...
 
 
 class _Validator(Protocol):
-    def iter_errors(self, instance: Mapping[str, Json]) -> Iterator[_Error]: ...
+    def iter_errors(self, instance: Json) -> Iterator[SchemaFault]: ...
 
 
-def check_arguments(given: JsonObject, schema: JsonObject) -> None:
-    """Raise ``InvalidArguments`` with a helpful message if *given* does not match *schema*.
+def faults_of(given: Json, schema: JsonObject) -> list[SchemaFault]:
+    """Return where *given* does not match *schema*, by place.
 
     A faulty schema checks nothing: the server itself refuses what it does not accept.
     """
@@ -158,10 +169,15 @@ def check_arguments(given: JsonObject, schema: JsonObject) -> None:
     try:
         errors = list(cast("_Validator", made).iter_errors(given))
     except (SchemaError, UnknownType, Unresolvable, RecursionError, ValueError, TypeError):
-        return
+        return []
+    return sorted(errors, key=lambda error: error.json_path)
+
+
+def check_arguments(given: JsonObject, schema: JsonObject) -> None:
+    """Raise ``InvalidArguments`` with a helpful message if *given* does not match *schema*."""
+    errors = faults_of(given, schema)
     if not errors:
         return
-    errors.sort(key=lambda error: error.json_path)
     issues = [_issue(error) for error in errors[:MAX_ISSUES]]
     more = f"; and {len(errors) - MAX_ISSUES} more" if len(errors) > MAX_ISSUES else ""
     raise InvalidArguments(
@@ -213,7 +229,7 @@ def _coerced(value: Json, kind: str) -> Json:
     return meant if fits.get(kind) else value
 
 
-def _issue(error: _Error) -> str:
+def _issue(error: SchemaFault) -> str:
     place = error.json_path.removeprefix("$").removeprefix(".")
     text = f"{place}: {error.message}" if place else error.message
     return text if len(text) <= MAX_ISSUE else text[: MAX_ISSUE - 1] + "…"

@@ -61,7 +61,7 @@ class McpService:
         if self._starting is None and self._enabled():
             self._starting = asyncio.create_task(self._start(), name="mcp")
 
-    async def wait_until_tried(self, seconds: float) -> None:
+    async def wait_until_tried(self, seconds: float = SERVER_TIMEOUT) -> None:
         """Wait until every server is connected or has failed once; *seconds* at most, or for a
         server with a time limit of its own until that."""
         self.start()

@@ -10,6 +10,7 @@ from typing import Literal
 from agent.records.blocks import Block
 from agent.records.decisions import DecisionSource
 from agent.records.frozen import frozen
+from agent.records.json import Json, JsonObject
 from agent.records.sandbox import SandboxGrant
 
 Action = Literal["allow", "ask", "deny"]
@@ -142,8 +143,27 @@ class QuestionOption:
 
 
 @frozen
+class FormField:
+    """One field of a form."""
+
+    name: str
+    label: str
+    schema: JsonObject
+    """The JSON schema of its value."""
+    note: str = ""
+    """Its description."""
+    choices: dict[str, Json] = field(default_factory=dict[str, Json])
+    """The values to choose from by label; none for a field of text."""
+    multiple: bool = False
+    """True if several choices can be made."""
+    required: bool = False
+    default: tuple[str, ...] = ()
+    """The labels or the text to begin with."""
+
+
+@frozen
 class Question:
-    """A question of the ``question`` tool."""
+    """A question of the ``question`` tool, or of an MCP server."""
 
     id: str
     session_id: str
@@ -158,12 +178,19 @@ class Question:
     number: int = 1
     """The position among the *total* questions of one call."""
     total: int = 1
+    fields: tuple[FormField, ...] = ()
+    """The fields of a form, which has no options of its own."""
 
 
 @frozen
 class QuestionReply:
-    """Chosen labels and free text; *dismissed* when the user closed the dialog."""
+    """Chosen labels and free text, or the *values* of a form by field.
+
+    *dismissed* when the user closed the dialog, *declined* when they chose not to fill in a form.
+    """
 
     labels: tuple[str, ...] = ()
     text: str = ""
     dismissed: bool = False
+    values: JsonObject | None = None
+    declined: bool = False

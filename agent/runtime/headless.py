@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from agent.bus import Subscription
-from agent.mcp.service import SERVER_TIMEOUT
 from agent.permission.rules import ALLOWED_BY_NAME, matches
 from agent.records.errors import SessionNotFound
 from agent.records.events import (
@@ -179,7 +178,7 @@ class HeadlessRun:
     async def wait_for_servers(self) -> None:
         """Wait until the MCP servers were tried, for a prompt that is to have their tools. A notice
         at the start of the run names those that are missing."""
-        await self.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
+        await self.runtime.mcp.wait_until_tried()
         self.missing_servers = self.runtime.mcp.missing()
 
     async def stop(self, session: Session) -> None:

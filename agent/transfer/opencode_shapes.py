@@ -39,7 +39,7 @@ from agent.records.messages import (
     ToolState,
     Usage,
 )
-from agent.records.requests import PermissionReply, PermissionRequest, Question
+from agent.records.requests import FormField, PermissionReply, PermissionRequest, Question
 from agent.transfer.document import diff_text
 from agent.transfer.opencode_requests import KEY, request_json
 
@@ -399,18 +399,37 @@ def permission_reply_shape(reply: PermissionReply | None) -> str:
 
 
 def question_shape(question: Question) -> JsonObject:
-    """Return a question as a request with one question."""
-    options: list[Json] = [
-        {"label": option.label, "description": option.description} for option in question.options
-    ]
-    asked: JsonObject = {
-        "question": question.text,
+    """Return a question as a request with one question, a form as one with a question per
+    field."""
+    asked: list[Json] = [_field_shape(question, each) for each in question.fields]
+    if not asked:
+        options: list[Json] = [
+            {"label": option.label, "description": option.description}
+            for option in question.options
+        ]
+        asked = [_asked(question, question.text, options, question.multiple)]
+    return {"id": question.id, "sessionID": question.session_id, "questions": asked}
+
+
+def _field_shape(question: Question, field: FormField) -> JsonObject:
+    """Return a field of a form; the first of them tells what the form is for."""
+    default = ", ".join(field.default)
+    facts = f"default {default}" if default else "required" if field.required else "optional"
+    intro = f"{question.text}\n" if field is question.fields[0] else ""
+    note = f": {field.note}" if field.note else ""
+    options: list[Json] = [{"label": label, "description": ""} for label in field.choices]
+    text = f"{intro}{field.label}{note} ({facts})"
+    return _asked(question, text, options, field.multiple) | {"custom": not options}
+
+
+def _asked(question: Question, text: str, options: list[Json], multiple: bool) -> JsonObject:
+    return {
+        "question": text,
         "header": question.header,
         "options": options,
-        "multiple": question.multiple,
+        "multiple": multiple,
         "custom": True,
     }
-    return {"id": question.id, "sessionID": question.session_id, "questions": [asked]}
 
 
 def todos_shape(items: Iterable[TodoItem]) -> list[Json]:

@@ -12,7 +12,6 @@ from acp.helpers import update_agent_message_text
 from acp.interfaces import Client
 
 from agent.bus import Subscription
-from agent.mcp.service import SERVER_TIMEOUT
 from agent.records import events
 from agent.records.errors import OpencodePyError
 from agent.records.messages import (
@@ -151,7 +150,7 @@ class OpenSession:
         with self._pending.new() as prompt:
             try:
                 given = await made
-                await self.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
+                await self.runtime.mcp.wait_until_tried()
                 await self.send(self.updates.note(each) for each in self.runtime.mcp.missing())
                 if prompt.cancelled:
                     return cancelled

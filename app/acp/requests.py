@@ -11,7 +11,15 @@ from acp.helpers import update_tool_call
 from acp.interfaces import Client
 from pydantic import ValidationError
 
-from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.json import JsonObject
+from agent.records.requests import (
+    FormField,
+    PermissionReply,
+    PermissionRequest,
+    Question,
+    QuestionOption,
+    QuestionReply,
+)
 from agent.records.sandbox import sandbox_label
 from agent.records.tool_facts import kind_of
 from agent.runtime.runtime import Runtime
@@ -101,40 +109,60 @@ class RequestPrompter:
     async def _buttons(self, question: Question) -> None:
         """Prompt with buttons: they allow one answer, and none in the user's own words."""
         service = self.runtime.questions
-        if not question.options:
-            service.decline(question.id, CANNOT_ASK_QUESTION)
-            return
-        options = [
-            schema.PermissionOption(
-                option_id=str(number), name=sanitize_line(option.label), kind="allow_once"
-            )
-            for number, option in enumerate(question.options)
-        ]
-        options.append(schema.PermissionOption(option_id="skip", name="Skip", kind="reject_once"))
-        notes = [
-            sanitize_line(f"{option.label}: {option.description}")
-            for option in question.options
-            if option.description
-        ]
-        call = update_tool_call(
-            question.id,
-            title=sanitize_line(question.text),
-            kind="other",
-            status="pending",
-            content=[text_content("\n".join((sanitize(question.text), *notes)))],
-        )
         try:
-            answer = await self._choice(call, options, known=False)
+            if question.options:
+                chosen = await self._pressed(question.id, question.text, question.options)
+                reply = QuestionReply(chosen, dismissed=not chosen)
+            elif _fits_buttons(question.fields):
+                reply = await self._form_of_buttons(question)
+            else:
+                service.decline(question.id, CANNOT_ASK_QUESTION)
+                return
         except NO_ANSWER:
             log.warning("the client could not ask a question", exc_info=True)
             service.decline(question.id, CANNOT_ASK_QUESTION)
             return
-        chosen = int(answer) if answer.isdecimal() and int(answer) < len(question.options) else None
-        if chosen is None:
-            reply = QuestionReply(dismissed=True)
-        else:
-            reply = QuestionReply((question.options[chosen].label,))
         service.reply(question.id, reply)
+
+    async def _form_of_buttons(self, question: Question) -> QuestionReply:
+        """Return the reply to a form of choices, made one after the other."""
+        values: JsonObject = {}
+        for form_field in question.fields:
+            text = "\n".join(filter(None, (question.text, form_field.label, form_field.note)))
+            options = tuple(QuestionOption(label) for label in form_field.choices)
+            chosen = await self._pressed(f"{question.id}-{form_field.name}", text, options)
+            if chosen:
+                values[form_field.name] = form_field.choices[chosen[0]]
+            elif form_field.required:
+                return QuestionReply(dismissed=True)
+        return QuestionReply(values=values)
+
+    async def _pressed(
+        self, call_id: str, text: str, offered: tuple[QuestionOption, ...]
+    ) -> tuple[str, ...]:
+        """Return the label of the button that the user pressed, nothing for "Skip"."""
+        options = [
+            schema.PermissionOption(
+                option_id=str(number), name=sanitize_line(option.label), kind="allow_once"
+            )
+            for number, option in enumerate(offered)
+        ]
+        options.append(schema.PermissionOption(option_id="skip", name="Skip", kind="reject_once"))
+        notes = [
+            sanitize_line(f"{option.label}: {option.description}")
+            for option in offered
+            if option.description
+        ]
+        call = update_tool_call(
+            call_id,
+            title=sanitize_line(text),
+            kind="other",
+            status="pending",
+            content=[text_content("\n".join((sanitize(text), *notes)))],
+        )
+        answer = await self._choice(call, options, known=False)
+        known = answer.isdecimal() and int(answer) < len(offered)
+        return (offered[int(answer)].label,) if known else ()
 
     def pending(self) -> list[Coroutine[None, None, None]]:
         """Return a prompt for each pending request in the session's tree, to be awaited."""
@@ -205,6 +233,11 @@ def _always(request: PermissionRequest) -> str:
     return f"Always allow {what}" if len(what) <= MAX_PATTERN_SHOWN else "Always allow this"
 
 
+def _fits_buttons(fields: tuple[FormField, ...]) -> bool:
+    """Return whether *fields* are single choices only: buttons can ask for nothing else."""
+    return bool(fields) and all(each.choices and not each.multiple for each in fields)
+
+
 CHOICE, TEXT = "choice", "text"
 
 
@@ -218,11 +251,24 @@ async def ask_in_form(client: Client, session_id: str, question: Question) -> Qu
     )
     answer = await client.create_elicitation(message=sanitize(question.text), mode=mode)
     if not isinstance(answer, schema.AcceptElicitationResponse):
-        return QuestionReply(dismissed=True)
-    return _reply(question, answer.content or {})
+        declined = isinstance(answer, schema.DeclineElicitationResponse)
+        return QuestionReply(dismissed=True, declined=declined)
+    content = answer.content or {}
+    if question.fields:
+        return QuestionReply(values=cast("JsonObject", content))
+    return _reply(question, content)
 
 
 def _schema(question: Question) -> schema.ElicitationSchema:
+    if question.fields:
+        return schema.ElicitationSchema.model_validate(
+            {
+                "properties": {
+                    each.name: {**each.schema, "title": each.label} for each in question.fields
+                },
+                "required": [each.name for each in question.fields if each.required],
+            }
+        )
     text = schema.ElicitationStringPropertySchema(type="string", title="Your answer")
     if not question.options:
         return schema.ElicitationSchema(properties={TEXT: text}, required=[TEXT])

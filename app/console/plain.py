@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -23,8 +23,16 @@ from agent.records.events import (
     QuestionReplied,
     SessionIdle,
 )
+from agent.records.json import JsonObject
 from agent.records.messages import Idle, Session
-from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.requests import (
+    FormField,
+    PermissionReply,
+    PermissionRequest,
+    Question,
+    QuestionOption,
+    QuestionReply,
+)
 from agent.session.api import PromptInput
 from app.console.commands import COMMANDS, find_plain
 from app.console.printer import Printer
@@ -356,6 +364,9 @@ class PlainConsole:
     async def send(self, given: str | PromptInput) -> None:
         """Send a prompt and print what happens until the turn is over."""
         session = await self.ensure_session()
+        await self.runtime.mcp.wait_until_tried()
+        for sentence in self.runtime.mcp.missing():
+            self.printer.line(sentence)
         subscription = self._subscription
         assert subscription is not None  # every session here is attached
         prompt = PromptInput(text=given) if isinstance(given, str) else given
@@ -415,17 +426,56 @@ class PlainConsole:
             return
         self.lines.begin_question()
         self.printer.show_question(question)
+        reply = await (self._form(question) if question.fields else self._reply_to(question))
+        if reply is not None:
+            service.reply(question.id, reply)
+
+    async def _reply_to(self, question: Question) -> QuestionReply | None:
+        """Return the user's reply, None if the question is withdrawn."""
         while True:
             typed = await self._read_answer(question)
             if typed is None:
-                return
+                return None
             if typed.strip() == "/skip":
-                service.reply(question.id, QuestionReply(dismissed=True))
-                return
-            reply = parse_question_reply(question, typed)
+                return QuestionReply(dismissed=True)
+            reply = parse_question_reply(question.options, typed, multiple=question.multiple)
             if reply is not None:
-                service.reply(question.id, reply)
-                return
+                return reply
+
+    async def _form(self, question: Question) -> QuestionReply | None:
+        """Ask for a form field by field; return None if it is withdrawn."""
+        values: JsonObject = {}
+        for form_field in question.fields:
+            self.printer.show_field(form_field)
+            answer = await self._field(question, form_field)
+            if not isinstance(answer, dict):
+                return answer
+            values |= answer
+        return QuestionReply(values=values)
+
+    async def _field(
+        self, question: Question, form_field: FormField
+    ) -> JsonObject | QuestionReply | None:
+        """Return an object with the value of a field, empty if it is left out; or the reply that
+        ends the form, None if it is withdrawn."""
+        from agent.mcp.forms import form_problems, form_values  # reads JSON schemas
+
+        options = tuple(QuestionOption(label) for label in form_field.choices)
+        while True:
+            typed = await self._read_answer(question)
+            if typed is None:
+                return None
+            if typed.strip() in {"/skip", "/decline"}:
+                declined = typed.strip() == "/decline"
+                return QuestionReply(dismissed=not declined, declined=declined)
+            reply = parse_question_reply(options, typed, multiple=form_field.multiple)
+            words = tuple(typed.split(",")) if options else (typed,)
+            given = (reply.labels or words) if reply is not None else form_field.default
+            values = form_values([(form_field, given)])
+            wrong = form_problems((form_field,), values)
+            if not wrong:
+                return values
+            self.printer.line(f"That does not fit: {wrong[form_field.name]}.")
 
     async def _read_answer(self, request: PermissionRequest | Question) -> str | None:
         """Return the next line, None for a withdrawn request. The end of input rejects."""
@@ -444,15 +494,17 @@ class PlainConsole:
             gone.cancel()
 
 
-def parse_question_reply(question: Question, typed: str) -> QuestionReply | None:
-    """Return the reply that *typed* gives: numbers of options (one, or several where allowed), or
+def parse_question_reply(
+    options: Sequence[QuestionOption], typed: str, *, multiple: bool
+) -> QuestionReply | None:
+    """Return the reply that *typed* gives: numbers of options (one, or with *multiple* several), or
     other text. None for an empty line."""
     words = typed.replace(",", " ").split()
     numbers = [int(word) for word in words if word.isdecimal()]
-    known = all(0 < number <= len(question.options) for number in numbers)
-    most = len(question.options) if question.multiple else 1
+    known = all(0 < number <= len(options) for number in numbers)
+    most = len(options) if multiple else 1
     if words and len(numbers) == len(words) and known and len(words) <= most:
-        return QuestionReply(tuple(question.options[n - 1].label for n in dict.fromkeys(numbers)))
+        return QuestionReply(tuple(options[n - 1].label for n in dict.fromkeys(numbers)))
     return QuestionReply(text=typed.strip()) if words else None
 
 

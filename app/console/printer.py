@@ -25,7 +25,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.records.requests import PermissionRequest, Question
+from agent.records.requests import FormField, PermissionRequest, Question
 from agent.records.sandbox import sandbox_label
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 
@@ -85,12 +85,30 @@ class Printer:
         of = f"  ({question.number} of {question.total})" if question.total > 1 else ""
         self.line(f"\n{question.header or 'A question'}  [{question.agent}]{of}")
         self.line(question.text)
+        if question.fields:
+            self.line("An empty line takes the default or leaves a field out.")
+            self.line("/decline refuses the form, /skip cancels it.")
+            return
         for number, option in enumerate(question.options, 1):
             note = f"  {option.description}" if option.description else ""
             self.line(sanitize_line(f"  {number}  {option.label}{note}"))
         several = "Numbers (with spaces between)" if question.multiple else "A number"
         how = f"{several} or your own words" if question.options else "Your answer"
         self.line(f"{how}; /skip answers nothing and stops.")
+
+    def show_field(self, field: FormField) -> None:
+        """Print a field of a form with its choices by number."""
+        from agent.mcp.forms import hint_of  # reads JSON schemas
+
+        several = "numbers with spaces between" if field.multiple else "a number"
+        default = f"default {', '.join(field.default)}" if field.default else ""
+        need = default or ("required" if field.required else "optional")
+        how = several if field.choices else hint_of(field)
+        facts = ", ".join(part for part in (how, need) if part)
+        note = f" - {field.note}" if field.note else ""
+        self.line(sanitize_line(f"\n{field.label}{note} ({facts})"))
+        for number, label in enumerate(field.choices, 1):
+            self.line(sanitize_line(f"  {number}  {label}"))
 
     def show(self, event: Event) -> None:
         """Print *event*, or nothing if it is not for users."""

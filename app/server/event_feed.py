@@ -411,9 +411,10 @@ class EventFeed:
 def _question_ended(event: events.QuestionReplied) -> tuple[str, JsonObject]:
     properties: JsonObject = {"sessionID": event.session_id, "requestID": event.question_id}
     reply = event.reply
-    if reply is None or reply.dismissed:
+    if reply is None or reply.dismissed or reply.declined:
         return "question.rejected", properties
     given: list[Json] = [*reply.labels, *([reply.text] if reply.text else [])]
-    answers: list[Json] = [given]
-    properties["answers"] = answers
+    values = None if reply.values is None else list(reply.values.values())
+    answers = [given] if values is None else [v if isinstance(v, list) else [v] for v in values]
+    properties["answers"] = [[str(each) for each in answer] for answer in answers]
     return "question.replied", properties

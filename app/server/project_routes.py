@@ -16,7 +16,7 @@ from agent.git import git
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price
 from agent.records.json import Json, JsonObject
-from agent.records.requests import PermissionReply, QuestionReply
+from agent.records.requests import PermissionReply, Question, QuestionReply
 from agent.runtime.runtime import Runtime
 from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
@@ -247,15 +247,11 @@ class ProjectRoutes:
 
     async def reply_question(self, request: Request) -> Json:
         body = await read_body(request, QuestionReplyBody)
-        given = body.answers[0] if body.answers else []
         name = request.path_params["request"]
         for runtime in await self._all(request):
             for asked in runtime.questions.pending():
                 if asked.id == name:
-                    offered = {option.label for option in asked.options}
-                    labels = tuple(each for each in given if each in offered)
-                    text = "\n".join(each for each in given if each not in offered)
-                    return runtime.questions.reply(name, QuestionReply(labels, text))
+                    return runtime.questions.reply(name, _question_reply(asked, body.answers))
         raise RequestError(404, "The question was answered or withdrawn before.")
 
     async def reject_question(self, request: Request) -> Json:
@@ -446,3 +442,26 @@ def _content(path: Path) -> JsonObject:
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         encoded = base64.b64encode(data).decode()
         return {"type": "binary", "content": encoded, "encoding": "base64", "mimeType": kind}
+
+
+def _question_reply(asked: Question, answers: list[list[str]]) -> QuestionReply:
+    """Return the reply to a question, or to a form with an answer for each field, of which an empty
+    one is the default. Raises ``RequestError`` if a form cannot be sent like that."""
+    if not asked.fields:
+        given = answers[0] if answers else []
+        offered = {option.label for option in asked.options}
+        labels = tuple(each for each in given if each in offered)
+        return QuestionReply(labels, "\n".join(each for each in given if each not in offered))
+    from agent.mcp.forms import form_problems, form_values  # reads JSON schemas
+
+    given = (*answers, *[[""]] * len(asked.fields))
+    values = form_values(
+        (each, words if any(words) else each.default)
+        for each, words in zip(asked.fields, given, strict=False)
+    )
+    problems = form_problems(asked.fields, values)
+    if problems:
+        labels = {each.name: each.label for each in asked.fields}
+        wrong = "; ".join(f"{labels[name]}: {what}" for name, what in problems.items())
+        raise RequestError(400, f"The form cannot be sent. {wrong}.")
+    return QuestionReply(values=values)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agent.mcp.service import SERVER_TIMEOUT
 from agent.records.errors import SessionNotFound
 from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
@@ -176,7 +175,7 @@ class SessionRoutes:
         """Send a prompt; everything else comes as events."""
         folder, session = await self._named(request)
         made = prompt_of(await read_body(request, PromptBody), folder.runtime)
-        await folder.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
+        await folder.runtime.mcp.wait_until_tried()
         await folder.runtime.sessions.prompt(session.id, made)
         return Response(status_code=204)
 
@@ -271,7 +270,7 @@ class SessionRoutes:
 
 
 async def _prompted(folder: Folder, session: Session, made: PromptInput) -> Json:
-    await folder.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
+    await folder.runtime.mcp.wait_until_tried()
     with folder.turn_ends(session.id) as ends:
         message_id = await folder.runtime.sessions.prompt(session.id, made)
         await ends.wait_for(message_id)

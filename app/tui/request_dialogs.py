@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from textual.app import App
 
 from agent.records.requests import PermissionReply, Question, QuestionReply
-from app.screens.permission.question import QuestionOutcome, QuestionScreen
+from app.screens.permission.question import QuestionDialog, QuestionOutcome, QuestionScreen
 from app.screens.permission.screen import Outcome, PermissionScreen
 from app.session.live_sessions import LiveSessions, Request
 
@@ -39,7 +39,7 @@ class RequestDialogs:
     may_show: Callable[[], bool]
     grace: float
     source: Callable[[Request], str] = lambda _: ""
-    _shown: PermissionScreen | QuestionScreen | None = field(default=None, init=False)
+    _shown: PermissionScreen | QuestionDialog | None = field(default=None, init=False)
     _answered: set[str] = field(default_factory=set[str], init=False)
     _put_aside: set[str] = field(default_factory=set[str], init=False)
 
@@ -83,10 +83,20 @@ class RequestDialogs:
 
         source = self.source(request)
         if isinstance(request, Question):
-            question = QuestionScreen(request, pending=pending, grace=self.grace, source=source)
+            question = _screen_of(request)(
+                request, pending=pending, grace=self.grace, source=source
+            )
             self._shown = question
             self.app.push_screen(question, closed)
         else:
             permission = PermissionScreen(request, pending=pending, grace=self.grace, source=source)
             self._shown = permission
             self.app.push_screen(permission, closed)
+
+
+def _screen_of(question: Question) -> type[QuestionDialog]:
+    if not question.fields:
+        return QuestionScreen
+    from app.screens.permission.form import FormScreen  # reads JSON schemas
+
+    return FormScreen

@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source_line
+from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, key_hints, source_line
 from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
 
@@ -25,13 +25,9 @@ DIALOG_KEYS = frozenset({"escape", "up", "down", *PAGE_STEPS})
 """Keys for the dialog even while the answer field has the focus."""
 
 
-class QuestionScreen(AutoDialog[QuestionOutcome]):
-    """Asks *question*. *pending* counts all open requests, this one included. *source* names the
-    session that asks if it is not the open one.
-
-    Typing fills the answer field; up and down highlight an option, space marks several where that
-    is allowed, Enter answers.
-    """
+class QuestionDialog(AutoDialog[QuestionOutcome]):
+    """The base of the dialogs that ask *question*. *pending* counts all open requests, this one
+    included. *source* names the session that asks if it is not the open one."""
 
     CSS_PATH = "question.tcss"
     AUTO_FOCUS = ""
@@ -51,21 +47,59 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         self.question = question
         self.source = source
         self._pending = pending
-        self._marked: set[int] = set()
 
     @property
     def key(self) -> str:
         return self.question.id
 
+    def top(self) -> ComposeResult:
+        """The first lines: the subject, and who asks."""
+        if self.source:
+            yield source_line(self.source)
+        heading = sanitize_line(self.question.header) or "A question"
+        yield Horizontal(
+            Static(Content.styled(heading, "bold"), id="question-heading"),
+            Static(self._side_note(), id="question-who"),
+            id="question-top",
+        )
+
+    def set_pending(self, waiting: int) -> None:
+        """Update the number of open requests."""
+        if waiting != self._pending:
+            self._pending = waiting
+            # Another request can arrive before this screen is composed or while it closes.
+            for who in self.query("#question-who").results(Static):
+                who.update(self._side_note())
+
+    def interrupt(self) -> None:
+        """Close for Ctrl+C: cancel the turn that asked."""
+        self.dismiss("cancel")
+
+    def action_later(self) -> None:
+        self.dismiss("later")
+
+    def _side_note(self) -> Content:
+        question = self.question
+        parts = [
+            f"{question.number} of {question.total}" if question.total > 1 else "",
+            f"{self._pending} waiting" if self._pending > 1 else "",
+            sanitize_line(question.agent),
+        ]
+        return Content.styled("   ".join(part for part in parts if part), "$tone-muted")
+
+
+class QuestionScreen(QuestionDialog):
+    """Asks a question with options, or for an answer of the user's own.
+
+    Typing fills the answer field; up and down highlight an option, space marks several where that
+    is allowed, Enter answers.
+    """
+
     def compose(self) -> ComposeResult:
         question = self.question
+        self._marked: set[int] = set()
         with Vertical(id="question"):
-            if self.source:
-                yield source_line(self.source)
-            with Horizontal(id="question-top"):
-                heading = sanitize_line(question.header) or "A question"
-                yield Static(Content.styled(heading, "bold"), id="question-heading")
-                yield Static(self._side_note(), id="question-who")
+            yield from self.top()
             with VerticalScroll(id="question-scroll", can_focus=False):
                 yield Static(Content(sanitize(question.text)), id="question-text")
             yield OptionList(id="question-options", markup=False, compact=True)
@@ -105,21 +139,6 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         below = min(wanted, max(1, free * 2 // 3))
         options.styles.max_height = max(1, below)
         text.styles.max_height = max(1, free - below)
-
-    def set_pending(self, waiting: int) -> None:
-        """Update the number of open requests."""
-        if waiting != self._pending:
-            self._pending = waiting
-            # Another request can arrive before this screen is composed or while it closes.
-            for who in self.query("#question-who").results(Static):
-                who.update(self._side_note())
-
-    def interrupt(self) -> None:
-        """Close for Ctrl+C: cancel the turn that asked."""
-        self.dismiss("cancel")
-
-    def action_later(self) -> None:
-        self.dismiss("later")
 
     def on_key(self, event: events.Key) -> None:
         """Handle the keys that the answer field does not take."""
@@ -216,22 +235,11 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             )
         )
 
-    def _side_note(self) -> Content:
-        question = self.question
-        parts = [
-            f"{question.number} of {question.total}" if question.total > 1 else "",
-            f"{self._pending} waiting" if self._pending > 1 else "",
-            sanitize_line(question.agent),
-        ]
-        return Content.styled("   ".join(part for part in parts if part), "$tone-muted")
-
     def _placeholder(self) -> str:
         return "or type your own answer" if self.question.options else "Type your answer"
 
     def _hints(self) -> Content:
-        keys = [("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop")]
-        if self.question.multiple:
-            keys.insert(0, ("space", "mark"))
-        return Content("   ").join(
-            [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in keys]
+        mark = [("space", "mark")] if self.question.multiple else []
+        return key_hints(
+            *mark, ("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop")
         )

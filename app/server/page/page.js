@@ -208,7 +208,30 @@ function permissionElement(request) {
   return made;
 }
 
+/** A form: a question per field, answered together. */
+function formElement(request) {
+  const made = element("div", "request");
+  made.dataset.request = request.id;
+  const fields = request.questions.map(({ question, options, multiple }) => {
+    const label = element("label", "text", question);
+    const field = element(options.length ? "select" : "input");
+    field.multiple = multiple;
+    if (options.length && !multiple) field.append(new Option("", ""));
+    for (const option of options) field.append(new Option(option.label));
+    label.append(field);
+    made.append(label);
+    return field;
+  });
+  const given = () => fields.map((field) => [...(field.selectedOptions ?? [field])].map((each) => each.value).filter(Boolean));
+  const answers = element("div", "answers");
+  answers.append(button("Send", () => settle(request.id, () => call("POST", `/question/${request.id}/reply`, { answers: given() })), "primary"));
+  answers.append(button("Dismiss", () => settle(request.id, () => call("POST", `/question/${request.id}/reject`, {}))));
+  made.append(answers);
+  return made;
+}
+
 function questionElement(request) {
+  if (request.questions.length > 1 || !request.questions[0].custom) return formElement(request);
   const made = element("div", "request");
   made.dataset.request = request.id;
   const { question, options } = request.questions[0];

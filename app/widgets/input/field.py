@@ -52,11 +52,16 @@ async def run_bound_action(editor: Widget, bound: BindingsMap, event: events.Key
             return
 
 
+SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown"})
+"""Keys that Textual's field binds to scrolling, which one line does not need: its dialog does."""
+
+
 class TextField(Input):
     """A one-line input whose cursor moves by graphemes (Textual's moves by code points)."""
 
     async def _on_key(self, event: events.Key) -> None:
-        await run_bound_action(self, self._bindings, event)
+        if event.key not in SCROLL_KEYS:
+            await run_bound_action(self, self._bindings, event)
 
     def action_cursor_left(self, select: bool = False) -> None:
         start, end = self.selection

@@ -16,6 +16,7 @@ import httpx2
 
 from agent.config.settings_schema import McpOAuthConfig
 from agent.mcp.elicitation import ACCEPT, REFUSE
+from agent.mcp.forms import form_values
 from agent.mcp.records import Server, ToolDefinition
 from agent.records.errors import OpencodePyError
 from agent.records.json import Json, JsonObject
@@ -33,8 +34,10 @@ VALUES: dict[str, Json] = {"number": 2, "integer": 2, "string": "two", "boolean"
 
 
 async def accept(question: Question, on_asked: Callable[[str | None], None]) -> QuestionReply:
-    """Leave each field empty, so that its default counts."""
+    """Leave each field as it is, with its default."""
     _ = on_asked
+    if question.fields:
+        return QuestionReply(values=form_values((each, each.default) for each in question.fields))
     labels = tuple(option.label for option in question.options)
     return QuestionReply(labels=(ACCEPT,) if labels == (ACCEPT, REFUSE) else ())
 

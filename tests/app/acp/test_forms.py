@@ -1,5 +1,7 @@
 """The model's questions as forms of the client (``elicitation/create``)."""
 
+import json
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +16,7 @@ from acp.schema import (
     ElicitationFormCapabilities,
 )
 
+from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.acp.conftest import Editor, Home
 from tests.support.script import Call, Text, answer
 
@@ -97,3 +100,63 @@ async def test_a_client_that_fails_to_show_a_form_gets_buttons(home: Home) -> No
     client = Forms(says=fault, answers=["0"])
     assert "left" in await ask(home, client, options=WAYS)
     assert client.permission_requests[0][1] == ["0", "1", "skip"]
+
+
+async def from_server(home: Home, client: Editor, *, forms: bool, fault: str = "asks") -> str:
+    """Return the answer that a server gets to its form."""
+    server = {"type": "local", "command": [sys.executable, str(SERVERS / "raw.py"), fault]}
+    home.settings(mcp={fault: server}, permission={f"{fault}_*": "allow"})
+    async with home.desk(client, FORMS if forms else None) as desk:
+        session = await desk.new()
+        desk.server.script(answer(Call(f"{fault}_good", {})), answer(Text("on")))
+        await desk.prompt(session.session_id, "go")
+        return str(desk.server.requests[-1].body["messages"][-1]["content"])
+
+
+async def test_a_form_of_a_server_is_passed_on(home: Home) -> None:
+    content = {"wood": "oak", "legs": 4, "tools": ["saw"]}
+    client = Forms(says=accepted(**content))
+    result = await from_server(home, client, forms=True)
+    assert json.dumps({"action": "accept", "content": content}) in result
+    message, form = client.shown[0]
+    assert message == "The MCP server asks asks: What shall it be?"
+    assert form["required"] == ["wood", "legs"]
+    fields = form["properties"]
+    assert fields["wood"]["oneOf"] == [
+        {"const": "oak", "title": "oak"}, {"const": "pine", "title": "pine"}
+    ]  # fmt: skip
+    assert (fields["legs"]["type"], fields["legs"]["description"]) == ("integer", "How many legs")
+    assert (fields["name"]["default"], fields["painted"]["type"]) == ("Bob", "boolean")
+    assert fields["tools"]["items"]["anyOf"][0] == {"const": "saw", "title": "Saw"}
+    assert (fields["mail"]["format"], fields["mail"]["maxLength"]) == ("email", 12)
+
+
+async def test_values_that_do_not_fit_are_shown_the_form_again(home: Home) -> None:
+    client = Forms(says=accepted(wood="fir"))
+    assert '"action": "cancel"' in await from_server(home, client, forms=True)
+    assert len(client.shown) == 3
+    assert client.shown[1][0].endswith("Wood: choose from oak, pine\nlegs: required")
+
+
+@pytest.mark.parametrize(
+    ("says", "action"),
+    [
+        (DeclineElicitationResponse(action="decline"), "decline"),
+        (CancelElicitationResponse(action="cancel"), "cancel"),
+    ],
+)
+async def test_a_server_is_told_whether_a_form_was_declined(
+    home: Home, says: Any, action: str
+) -> None:
+    assert f'"action": "{action}"' in await from_server(home, Forms(says=says), forms=True)
+
+
+async def test_buttons_ask_for_choices_only(home: Home) -> None:
+    """A client without forms is asked for one choice after the other, and for nothing else."""
+    assert '"action": "decline"' in await from_server(home, Editor(), forms=False)
+    client = Editor(answers=["1", "skip"])
+    result = await from_server(home, client, forms=False, fault="chooses")
+    assert '{"action": "accept", "content": {"wood": "pine"}}' in result
+    assert [buttons for _, buttons in client.permission_requests] == [["0", "1", "skip"]] * 2
+    skipped = Editor(answers=["skip"])
+    assert '"cancel"' in await from_server(home, skipped, forms=False, fault="chooses")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.agent.mcp.mcp_harness import SERVERS
+from tests.app.cli.run.process import more_settings
 from tests.support.harness import write_config
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.provider_server import Reply, Server
@@ -50,6 +52,36 @@ def test_skip_and_the_end_of_input_dismiss_a_question(
         scripted.server.script(answer(Call("question", ASKS)))
         assert "denied: Ask" in plain(installed, typed)
     assert len(scripted.server.requests) == 2
+
+
+def test_a_form_is_asked_field_by_field(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    server = {"type": "local", "command": [sys.executable, str(SERVERS / "raw.py"), "asks"]}
+    more_settings(installed, mcp={"asks": server}, permission={"asks_*": "allow"})
+    content = {"wood": "pine", "legs": 4, "painted": True, "name": "Bob", "tools": ["saw", "glue"]}
+    filled = "go\n\nfir\n2\nfour\n4\n1\n\n1 2\n\n/exit\n"
+    for typed, sent in (
+        (filled, json.dumps({"action": "accept", "content": content})),
+        ("go\n1\n/decline\n/exit\n", '{"action": "decline"}'),
+        ("go\n1\n/skip\n/exit\n", '{"action": "cancel"}'),
+        ("go\n1\n", '{"action": "cancel"}'),
+    ):
+        scripted.server.script(answer(Call("asks_good", {})), answer(Text("Made.")))
+        printed = plain(installed, typed)
+        assert sent in str(scripted.server.requests[-1].body["messages"][-1]["content"])
+        assert "Wood (a number, required)\n  1  oak\n  2  pine\n" in printed
+        if typed == filled:
+            for line in (
+                "That does not fit: required.",
+                "That does not fit: choose from oak, pine.",
+                "That does not fit: enter a whole number.",
+                "legs - How many legs (a whole number, required)",
+                "name (default Bob)",
+                "tools (numbers with spaces between, optional)",
+                "mail (name@example.com, at most 12 characters, optional)",
+            ):
+                assert line in printed
 
 
 def test_a_users_slash_command_is_sent(installed: InstalledProgram, scripted: ServerThread) -> None:

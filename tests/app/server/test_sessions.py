@@ -1,7 +1,9 @@
 """What clients do with sessions."""
 
 import asyncio
+from dataclasses import replace
 
+from tests.app.screens.permission.examples import FORM
 from tests.app.server.conftest import Served
 from tests.support.script import Call, Finish, Hold, Text, answer
 
@@ -188,6 +190,33 @@ async def test_a_question_is_answered(served: Served) -> None:
         await stream.next("session.idle")
     assert replied["answers"] == [["Blue"]]
     assert "Blue" in str(served.model.requests[1].body)
+
+
+async def test_a_form_has_a_question_per_field(served: Served) -> None:
+    """A client that shows each field by itself sends all answers together."""
+    session = await served.session()
+    runtime = (await served.folders.open(str(served.project))).runtime
+    form = replace(FORM, session_id=session, root_id=session)
+    async with served.stream() as stream:
+        await stream.next("server.connected")
+        reply = asyncio.create_task(runtime.questions.ask(form, lambda _: None))
+        asked = await stream.next("question.asked")
+        assert await served.call("GET", "/question") == [asked]
+        first, *_, tools = asked["questions"]
+        assert first["question"] == f"{form.text}\nName [/x] (default Bob)"
+        assert (first["options"], first["custom"]) == ([], True)
+        assert [o["label"] for o in tools["options"]] == ["A saw", "Glue"]
+        assert (tools["multiple"], tools["custom"], tools["header"]) == (True, False, "shop")
+        path = f"/question/{asked['id']}/reply"
+        refused = await served.call("POST", path, {"answers": [[""], [], ["x"]]}, status=400)
+        assert "legs: enter a whole number; Wood: required." in str(refused)
+        answers = [[""], ["a@b"], ["4"], ["oak"], ["Yes"], ["Glue"]]
+        assert await served.call("POST", path, {"answers": answers}) is True
+        replied = await stream.next("question.replied")
+    assert replied["answers"] == [["Bob"], ["a@b"], ["4"], ["oak"], ["True"], ["glue"]]
+    assert (await reply).values == {
+        "name": "Bob", "mail": "a@b", "legs": 4, "wood": "oak", "painted": True, "tools": ["glue"],
+    }  # fmt: skip
 
 
 async def test_editors_drive_the_full_screen_by_events(served: Served) -> None:

@@ -49,6 +49,15 @@ FORM = {
     "required": ["wood", "legs"],
 }
 
+CHOICES = {
+    "type": "object",
+    "properties": {
+        "wood": {"type": "string", "enum": ["oak", "pine"]},
+        "painted": {"type": "boolean"},
+    },
+    "required": ["wood"],
+}
+
 
 SAMPLE = {
     "systemPrompt": "You are terse.",
@@ -62,6 +71,7 @@ SAMPLE = {
 }
 ASKED = {
     "asks": ("elicitation/create", {"message": "What shall it be?", "requestedSchema": FORM}),
+    "chooses": ("elicitation/create", {"message": "What shall it be?", "requestedSchema": CHOICES}),
     "samples": ("sampling/createMessage", SAMPLE),
     "roots": ("roots/list", {}),
 }

@@ -1,5 +1,6 @@
 """Example requests for the dialogs: a permission request, a question, a trust question."""
 
+from agent.mcp.forms import read_form
 from agent.permission.trust.project_files import ProjectFindings, SteeringSource
 from agent.permission.trust.project_programs import ProjectProgram
 from agent.permission.trust.trust import TrustQuestion
@@ -54,6 +55,38 @@ QUESTION = Question(
         QuestionOption("[bold]Neither[/]"),
     ),
     agent="build",
+)
+
+FORM = Question(
+    "que_2",
+    "ses_1",
+    "ses_1",
+    "shop",
+    "The MCP server shop asks: What shall it be?",
+    (),
+    agent="build",
+    fields=read_form(
+        {
+            "properties": {
+                "name": {"type": "string", "title": "Name [/x]", "minLength": 2, "default": "Bob"},
+                "mail": {"type": "string", "format": "email", "description": "for the bill"},
+                "legs": {"type": "integer", "minimum": 3, "maximum": 8},
+                "wood": {"type": "string", "title": "Wood", "enum": ["oak", "pine", "木"]},
+                "painted": {"type": "boolean", "default": False},
+                "tools": {
+                    "type": "array",
+                    "maxItems": 1,
+                    "items": {
+                        "anyOf": [
+                            {"const": "saw", "title": "A saw"},
+                            {"const": "glue", "title": "Glue"},
+                        ]
+                    },
+                },
+            },
+            "required": ["legs", "wood"],
+        }
+    ),
 )
 
 

@@ -211,7 +211,7 @@ async def test_escape_ends_the_turn(start: Starter, folders: Mapping[str, str]) 
         server.script(answer(Call("question", ASKS)))
         async with start() as running:
             await running.type("go", "enter")
-            await running.until_shown("Which way?")
+            await running.until_shown("dismiss and stop")
             await running.pilot.press("escape")
             await running.until_idle()
             assert tool_part(running).state.kind == "denied"
@@ -244,7 +244,7 @@ async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, 
 )
 def test_answers_on_a_line(question: Question, typed: str, reply: QuestionReply | None) -> None:
     """In ``--plain`` mode."""
-    assert parse_question_reply(question, typed) == reply
+    assert parse_question_reply(question.options, typed, multiple=question.multiple) == reply
 
 
 async def test_accepting_a_plan_switches_the_agent(scripted: ModelServer, start: Starter) -> None:

@@ -1,0 +1,187 @@
+"""Forms of MCP servers: their fields, the values of answers, and what is wrong with them.
+
+Fields are flat: text, numbers, yes or no, and choices. Each front end asks for them in its own
+way, with ``read_answer`` and ``form_problems``.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from agent.mcp.schemas import faults_of
+from agent.records.json import Json, JsonObject
+from agent.records.requests import FormField
+from agent.tools.core.clean_text import without_invisible
+
+_CHOICE_KEYWORDS = frozenset({"enum", "enumNames", "oneOf", "anyOf", "items"})
+
+_FORMATS = {
+    "email": (re.compile(r"[^@\s]+@[^@\s]+"), "name@example.com"),
+    "uri": (re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+"), "https://example.com"),
+    "date": (re.compile(r"\d{4}-\d{2}-\d{2}"), "2026-01-31"),
+    "date-time": (re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*"), "2026-01-31T12:00:00Z"),
+}
+"""The pattern of each format and an example."""
+
+_TYPES = {"integer": "a whole number", "number": "a number"}
+
+_LIMITS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "more than {}",
+    "maximum": "at most {}",
+    "exclusiveMaximum": "less than {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} of them",
+    "maxItems": "at most {} of them",
+}
+
+REQUIRED = "required"
+
+
+def read_form(schema: JsonObject) -> tuple[FormField, ...]:
+    """Return the fields of a form with the schema of a server."""
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = required if isinstance(required, list) else []
+    return tuple(
+        _field(name, spec if isinstance(spec, dict) else {}, required=name in needed)
+        for name, spec in (properties.items() if isinstance(properties, dict) else ())
+    )
+
+
+def _field(name: str, spec: JsonObject, *, required: bool) -> FormField:
+    multiple = spec.get("type") == "array"
+    items = spec.get("items")
+    choices = _choices(items if multiple and isinstance(items, dict) else spec)
+    label, note = (
+        without_invisible(str(spec.get(key) or "")).strip() for key in ("title", "description")
+    )
+    schema: JsonObject = {k: v for k, v in spec.items() if k not in _CHOICE_KEYWORDS}
+    if choices and spec.get("type") != "boolean":
+        titled: list[Json] = [{"const": value, "title": key} for key, value in choices.items()]
+        schema |= {"items": {"anyOf": titled}} if multiple else {"oneOf": titled}
+    elif multiple and items is not None:
+        schema["items"] = items
+    given = spec.get("default")
+    values = given if isinstance(given, list) else [] if given is None else [given]
+    labels = {_key(value): key for key, value in choices.items()}
+    return FormField(
+        name=name,
+        label=label or without_invisible(name),
+        schema=schema,
+        note=note,
+        choices=choices,
+        multiple=multiple,
+        required=required,
+        default=tuple(labels.get(_key(value), str(value)) for value in values),
+    )
+
+
+def _choices(spec: JsonObject) -> dict[str, Json]:
+    """Return the choices of a field, values by label. Equal labels are told apart by the value."""
+    if spec.get("type") == "boolean":
+        return {"Yes": True, "No": False}
+    made: dict[str, Json] = {}
+    for title, value in _titled(spec):
+        label = without_invisible(str(title)).strip() or "(empty)"
+        made[f"{label} ({value})" if label in made else label] = value
+    return made
+
+
+def _titled(spec: JsonObject) -> Iterable[tuple[Json, Json]]:
+    for key in ("oneOf", "anyOf"):
+        named = spec.get(key)
+        if isinstance(named, list):
+            each = [one for one in named if isinstance(one, dict) and "const" in one]
+            return [(one.get("title", one["const"]), one["const"]) for one in each]
+    values, names = spec.get("enum"), spec.get("enumNames")
+    if not isinstance(values, list):
+        return ()
+    shown = names if isinstance(names, list) and len(names) == len(values) else values
+    return zip(shown, values, strict=True)
+
+
+def _key(value: Json) -> tuple[type, str]:
+    """Return a key that tells 1, True and "1" apart."""
+    return type(value), str(value)
+
+
+def hint_of(field: FormField) -> str:
+    """Return what a field of text expects, "" for any text."""
+    kind = _TYPES.get(str(field.schema.get("type")), "")
+    _, example = _FORMATS.get(str(field.schema.get("format")), (None, ""))
+    limits = [
+        form.format(field.schema[keyword])
+        for keyword, form in _LIMITS.items()
+        if keyword in field.schema
+    ]
+    return ", ".join(part for part in (kind, example, *limits) if part)
+
+
+def read_answer(field: FormField, given: Sequence[str]) -> Json:
+    """Return the value of the chosen labels or the typed text, as typed where it does not fit.
+
+    None if the field is left out.
+    """
+    if field.multiple:
+        listed = given if field.choices else (part for one in given for part in one.split(","))
+        chosen = [word.strip() for word in listed if word.strip()]
+        if chosen or field.required:
+            return [field.choices.get(word, word) for word in chosen]
+        return None
+    text = given[0].strip() if given else ""
+    if text in field.choices:
+        return field.choices[text]
+    try:
+        number = {"integer": int, "number": float}[str(field.schema.get("type"))](text)
+    except (KeyError, ValueError):
+        return text or None
+    return number if math.isfinite(number) else text
+
+
+def form_values(answers: Iterable[tuple[FormField, Sequence[str]]]) -> JsonObject:
+    """Return the values of fields with what was chosen or typed for each."""
+    read = ((field.name, read_answer(field, given)) for field, given in answers)
+    return {name: value for name, value in read if value is not None}
+
+
+def form_problems(fields: Iterable[FormField], values: JsonObject) -> dict[str, str]:
+    """Return what is wrong with the *values* of a form, by field."""
+    found: dict[str, str] = {}
+    for field in fields:
+        if field.name in values:
+            if problem := _problem(field, values[field.name]):
+                found[field.name] = problem
+        elif field.required:
+            found[field.name] = REQUIRED
+    return found
+
+
+def _problem(field: FormField, value: Json) -> str:
+    """Return what is wrong with *value*, "" if it fits the field."""
+    known = {_key(one) for one in field.choices.values()}
+    chosen = value if isinstance(value, list) else [value]
+    if known and not all(_key(one) in known for one in chosen):
+        return f"choose from {', '.join(field.choices)}"
+    choices = _CHOICE_KEYWORDS if known else frozenset[str]()
+    for fault in faults_of(value, {k: v for k, v in field.schema.items() if k not in choices}):
+        if fault.validator == "type" and fault.validator_value in _TYPES:
+            return f"enter {_TYPES[str(fault.validator_value)]}"
+        limit = _LIMITS.get(fault.validator)
+        return limit.format(fault.validator_value) if limit else fault.message
+    pattern, example = _FORMATS.get(str(field.schema.get("format")), (None, ""))
+    if pattern is None or not isinstance(value, str):
+        return ""
+    return "" if pattern.fullmatch(value) and _exists(field, value) else f"enter it as {example}"
+
+
+def _exists(field: FormField, value: str) -> bool:
+    """Return whether *value* is a day of the calendar, where the format wants one."""
+    if not str(field.schema["format"]).startswith("date"):
+        return True
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
