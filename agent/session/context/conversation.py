@@ -106,7 +106,7 @@ def _attached_instructions(item: MessageWithParts) -> Iterator[str]:
 
 
 class _Found(Generic[T]):
-    """What *find* returns for each message of a list. A list that only grew is not read again."""
+    """The results of *find* for the messages of a list. A list that only grew is not read again."""
 
     def __init__(self, find: Callable[[MessageWithParts], Iterable[T]]) -> None:
         self._find = find
