@@ -1,5 +1,6 @@
 """The sessions of a folder: create, list, rename, fork."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -84,6 +85,10 @@ FORKED = (
 )
 
 
+PLACES_TIMEOUT = 2.0
+"""Seconds that the program waits at its end for the other places of a folder."""
+
+
 class SessionRepository:
     """Sessions that were opened in *directory*, whose project root is *project*."""
 
@@ -101,6 +106,7 @@ class SessionRepository:
         self._project = project
         self._clock = clock
         self._places: tuple[str, ...] | None = None
+        self._looking: asyncio.Task[tuple[str, ...]] | None = None
 
     async def create(
         self,
@@ -122,7 +128,16 @@ class SessionRepository:
             effort=effort,
         )
         await self._store.save(session)
+        if self._looking is None:  # records where the folder is, so that it is found after a move
+            self._looking = asyncio.create_task(self.elsewhere())
         return session
+
+    async def close(self) -> None:
+        """Finish looking for the other places of this folder, if that is quick."""
+        if self._looking is not None:
+            await asyncio.wait([self._looking], timeout=PLACES_TIMEOUT)
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
 
     def draft(self, agent: str, model: str | None) -> Session:
         """Return a session that is not stored yet, as ``create`` begins with it."""

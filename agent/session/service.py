@@ -282,6 +282,7 @@ class SessionService:
         await self._runner.close()
         await self._subagents.background_tasks.close()
         await self._services.snapshots.close()
+        await self._repository.close()
 
 
 def concerns(event: Event, session_id: str) -> bool:

@@ -46,7 +46,6 @@ class Machine:
         run = HeadlessRun(runtime)
         self.server.script(answer(Text("Done.")))
         session = await run.session(resume=False, session_id=None, fork=False, title=text)
-        await runtime.sessions.repository.lines()
         await runtime.close()
         return session.id
 
