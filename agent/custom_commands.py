@@ -30,7 +30,7 @@ what is needlessly hard to read. Ignore matters of taste. Give for each finding 
 what happens and when, and how to fix it, the worst first; say so plainly if all is well.
 """
 
-_SLASH = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)
+_SLASH = re.compile(r"/([A-Za-z][\w:./-]*)(?:\s+(.*))?", re.DOTALL)
 _SHELL = re.compile(r"!`([^`]+)`")
 _PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?\b)")
 _WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")

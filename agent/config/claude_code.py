@@ -125,6 +125,10 @@ def _put(table: JsonObject, permission: str, pattern: str, action: Action) -> No
     table[permission] = patterns
 
 
+_ESCAPED = re.compile(r"\\([()])")
+"""A bracket in the pattern of a rule."""
+
+
 def permission_rules(entry: Json, base: str = "") -> Iterator[tuple[str, str]]:
     """Yield the permissions and patterns of *entry*, such as ``Bash(npm test:*)``; paths are
     relative to *base*."""
@@ -133,7 +137,7 @@ def permission_rules(entry: Json, base: str = "") -> Iterator[tuple[str, str]]:
     name, bracket, rest = entry.strip().partition("(")
     if bracket and not rest.endswith(")"):
         return
-    inner = rest[:-1].strip() if bracket else ""
+    inner = _ESCAPED.sub(r"\1", rest[:-1].strip()) if bracket else ""
     if name.startswith("mcp__"):
         server, _, tool = name.removeprefix("mcp__").partition("__")
         yield f"{server}_{tool or '*'}", "*"

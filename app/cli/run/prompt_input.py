@@ -34,18 +34,20 @@ async def prompt_of(
         name, argument = arguments.command.removeprefix("/"), message
     else:
         name, argument = parse_slash(message) or ("", "")
-        if not name or _is_path(name):
+        if not name:
             return base
     if name == "init":
         runtime.trust.trust_own_file()
         return replace(base, text=init_prompt(joined_texts(argument, piped)))
     known = await runtime.commands.all()
     if find_command(known, name) is None:
+        if not arguments.command and _is_path(name):
+            return base
         raise unknown_command(name, (*(each.name for each in known), "init"))
     made = await headless.command_prompt(name, argument, session, base, piped)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 
 
 def _is_path(name: str) -> bool:
-    """Return whether the message begins with a folder such as /tmp."""
-    return Path(f"/{name}").exists()
+    """Return whether the message begins with a path such as /tmp or /usr/lib."""
+    return "/" in name or Path(f"/{name}").exists()

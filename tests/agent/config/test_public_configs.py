@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agent.agents import Agents
+from agent.config.claude_code import permission_rules
 from agent.config.loading import load_config
 from agent.config.notices import by_file
 from agent.records.json import Json
@@ -124,6 +125,11 @@ def test_variables_of_mcp_servers_are_named_in_one_sentence(setting: Setting) ->
         " in your own to allow it."
     )
     assert loaded.config.mcp["own"].command == (f"{setting.home}/bin/x",)
+
+
+def test_brackets_in_rules_of_claude_code_are_written_with_a_backslash() -> None:
+    rule = r"""Bash(python -c "print\('ok'\)" *)"""
+    assert list(permission_rules(rule)) == [("bash", """python -c "print('ok')" *""")]
 
 
 def test_agents_have_the_names_and_settings_of_their_program(setting: Setting) -> None:

@@ -399,6 +399,18 @@ def test_built_in_slash_commands_work_too(
     assert "AGENTS.md" in sent(scripted)
 
 
+@pytest.mark.parametrize("name", ["git/pr", "git:pr", "pr"])
+def test_commands_in_folders_work_too(
+    installed: InstalledProgram, scripted: ServerThread, name: str
+) -> None:
+    path = installed.home / "config/commands/git/pr.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("Open pull request $1")
+    scripted.server.script(answer(Text("ok")))
+    assert run(installed, f"/{name} 12").returncode == 0
+    assert "Open pull request 12" in sent(scripted)
+
+
 def test_an_unknown_command_is_reported_and_a_path_is_text(
     installed: InstalledProgram, scripted: ServerThread
 ) -> None:
@@ -406,9 +418,10 @@ def test_an_unknown_command_is_reported_and_a_path_is_text(
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"There is no command /grete here. The commands are: /init, /review" in done.stderr
     assert scripted.server.requests == []
-    scripted.server.script(answer(Text("ok")), answer(Text("ok")))
-    assert run(installed, "/tmp is full").returncode == 0
-    assert "/tmp is full" in sent(scripted)
+    scripted.server.script(*(answer(Text("ok")) for _ in range(3)))
+    for path in ("/tmp is full", "/usr/no/such is missing"):
+        assert run(installed, path).returncode == 0
+        assert path in sent(scripted)
     assert run(installed, given="/grete Ann").returncode == 0  # piped input is text
     assert "/grete Ann" in sent(scripted)
 
