@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from app.cli.parser import CommandParser
+
 if TYPE_CHECKING:
     from agent.config.loading import LoadedConfig
     from agent.permission.trust.trust import Trust
@@ -40,7 +42,7 @@ ENDING = 8.0
 
 def command_parser(name: str, description: str, **more: Any) -> argparse.ArgumentParser:
     """Return a parser for the command *name*, to which its arguments are added."""
-    return argparse.ArgumentParser(
+    return CommandParser(
         prog=f"opencode-py {name}", description=description, allow_abbrev=False, **more
     )
 

@@ -109,7 +109,9 @@ def parser() -> "argparse.ArgumentParser":
     """The parser of the whole command line."""
     import argparse  # not needed for unsupported commands
 
-    result = argparse.ArgumentParser(
+    from app.cli.parser import CommandParser  # as above
+
+    result = CommandParser(
         prog="opencode-py",
         description="A coding agent for the terminal.",
         epilog=_epilog(),

@@ -1,0 +1,35 @@
+"""The parser of every command, which says what a mistyped word or option can mean."""
+
+import argparse
+import re
+from collections.abc import Iterable
+from typing import NoReturn, cast
+
+
+class CommandParser(argparse.ArgumentParser):
+    """argparse's parser, with suggestions in its errors."""
+
+    def words(self) -> list[str]:
+        """Return the options and the words that this parser and those below it know."""
+        found: list[str] = []
+        for action in self._actions:
+            found += action.option_strings
+            choices: Iterable[object] = action.choices or ()
+            found += [word for word in choices if isinstance(word, str)]
+            if isinstance(action.choices, dict):
+                below = cast("dict[str, argparse.ArgumentParser]", action.choices).values()
+                for one in below:
+                    found += one.words() if isinstance(one, CommandParser) else ()
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and *message*, with the known word that is nearest; exit with code 2."""
+        from difflib import get_close_matches  # only for a mistake
+
+        wrong = re.search(
+            r"unrecognized arguments: (--?[^\s=]+)|invalid choice: '([^']+)'", message
+        )
+        word = (wrong[1] or wrong[2]) if wrong else ""
+        known = [one for one in self.words() if one.startswith("-") == word.startswith("-")]
+        near = get_close_matches(word, known, n=1, cutoff=0.65) if word else []
+        super().error(f"{message}. Did you mean {near[0]}?" if near else message)
