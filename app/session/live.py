@@ -74,6 +74,7 @@ class LiveSession:
         self._runtime: Runtime | None = None
         self._ready = asyncio.Event()
         self._sending = asyncio.Lock()
+        self._creating = asyncio.Lock()
         self._subscription: Subscription | None = None
         self._agent: str | None = None
         self._model: str | None = None
@@ -252,14 +253,15 @@ class LiveSession:
         self._changed(Change(other=True), ())
 
     async def ensure_session(self) -> Session:
-        """Return the open session, or a new one."""
-        if self.session is not None:
-            return self.session
-        session = await self.runtime.sessions.repository.create(
-            agent=self.agent, model=self.model, effort=self.effort
-        )
-        await self._attach(session.id)
-        return session
+        """Return the open session, or a new one: one for all that were sent before it was open."""
+        async with self._creating:
+            if self.session is not None:
+                return self.session
+            session = await self.runtime.sessions.repository.create(
+                agent=self.agent, model=self.model, effort=self.effort
+            )
+            await self._attach(session.id)
+            return session
 
     async def _attach(self, session_id: str) -> None:
         self._attach_count += 1

@@ -23,7 +23,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.startup.raw_mode import restore_terminal
-from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser
+from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser, split_early
 
 if TYPE_CHECKING:
     from queue import Queue
@@ -174,8 +174,8 @@ class TerminalDriver(LinuxDriver):
         parser = KeyParser()
         decode = getincrementaldecoder("utf-8")("surrogateescape").decode
         try:
-            # Before raw mode the terminal delivered Enter as a line feed.
-            self._post(parser.feed(decode(self._read(0)).replace("\n", "\r")))
+            for typed in split_early(decode(self._read(0))):
+                self._post(parser.feed(typed))
             while not self._stopping:
                 data = decode(self._read(parser.timeout))
                 while len(data) < BURST_LIMIT and parser.expects_more(data):

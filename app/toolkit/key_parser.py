@@ -27,6 +27,9 @@ SEQUENCE_WAIT = 0.5
 LONGEST_WAIT = 1.0
 """Seconds for the pieces of a sequence together: what follows one without an end is typed."""
 
+MAX_EARLY, MAX_EARLY_LINES = 400, 6
+"""Characters and lines that can be typed before the first frame."""
+
 ESC = "\x1b"
 
 ASK_BACKGROUND = "\x1b]11;?\x07"
@@ -100,6 +103,16 @@ def split_unmarked_paste(data: str) -> tuple[str, str] | None:
     if data.endswith("\r") and "\r" not in body:
         return data[:-1], "\r"
     return data, ""
+
+
+def split_early(data: str) -> list[str]:
+    """Split what was typed before the first frame, all in one read, into reads with Enter as a key
+    of its own. A terminal that was not yet in raw mode delivered Enter as a line feed. What is too
+    long for that time, or marked, was pasted."""
+    text = data.replace("\n", "\r")
+    if text.count("\r") > MAX_EARLY_LINES or len(text) > MAX_EARLY or BRACKETED_PASTE_START in text:
+        return [text]
+    return [piece for piece in re.split("(\r)", text) if piece]
 
 
 class KeyParser(XTermParser):

@@ -16,6 +16,7 @@ from app.toolkit.key_parser import (
     EscapeTakenBack,
     KeyParser,
     TerminalBackground,
+    split_early,
     split_unmarked_paste,
 )
 from app.widgets.input.prompt import NEWLINE_KEYS, Prompt
@@ -275,3 +276,23 @@ def test_only_an_unmarked_paste_is_gathered_before_it_is_read() -> None:
     assert not parser.expects_more("one\n\x01")
     assert not list(parser.feed("\x1b[200~one\ntwo"))
     assert not parser.expects_more("three\nfour")
+
+
+@pytest.mark.parametrize(
+    ("early", "keys"),
+    [
+        ("hi\n", ["h", "i", "enter"]),
+        ("a\n!b\r\r", ["a", "enter", "exclamation_mark", "b", "enter", "enter"]),
+        ("a\nb", ["a", "enter", "b"]),
+        ("\x1b[A\n", ["up", "enter"]),
+    ],
+)
+def test_enter_typed_before_the_first_frame_is_a_key(early: str, keys: list[str]) -> None:
+    assert Line().read(*split_early(early)) == keys
+
+
+@pytest.mark.parametrize("early", ["a\n" * 9, "a" * 500 + "\nb\n", "\x1b[200~a\rb\r\x1b[201~"])
+def test_what_is_too_long_to_be_typed_before_the_first_frame_is_a_paste(early: str) -> None:
+    pasted, *rest = Line().read(*split_early(early))
+    assert pasted.startswith("paste:")
+    assert rest in ([], ["enter"])

@@ -114,6 +114,23 @@ async def test_a_shell_command_is_entered_during_start_up(
         assert any(isinstance(part, ToolPart) and "echo early" in str(part) for part in parts)
 
 
+@pytest.mark.parametrize("typed_early", [True, False])
+async def test_a_prompt_right_after_a_shell_command_goes_to_the_same_session(
+    start: Starter, scripted: ModelServer, typed_early: bool
+) -> None:
+    scripted.always(answer(Text("fine now")))
+    slow = SlowStart()
+    if not typed_early:
+        slow.gate.set()
+    async with start(ready=not typed_early, open_runtime=slow) as running:
+        await running.pilot.press(*"!true", "enter", *"hello", "enter")
+        slow.gate.set()
+        await running.until_shown("fine now")
+        await running.until_idle()
+        sessions = await running.runtime.sessions.repository.list(limit=10)
+        assert len(sessions) == 1
+
+
 @pytest.mark.parametrize("command", ["/status", "/stats", "/mcp", "/permissions"])
 async def test_pages_are_called_for_during_start_up(start: Starter, command: str) -> None:
     slow = SlowStart()
