@@ -76,6 +76,17 @@ _COMMAND_VERBS: dict[BackgroundTaskState, str] = {
 }
 
 
+_GOAL_VERBS: dict[BackgroundTaskState, str] = {
+    **_STATE_VERBS,
+    "completed": "reached",
+    "limit_reached": "not reached",
+    "interrupted": "paused",
+}
+
+GOAL_REPORT = "goal"
+"""The *child_id* of the report on a goal."""
+
+
 @frozen(kw_only=True)
 class ReportPart:
     """The report of a background task, as users see it; the model reads a separate text part."""
@@ -84,7 +95,7 @@ class ReportPart:
     session_id: str
     message_id: str
     child_id: str
-    """The session of the sub-agent, or the id of a command in the background."""
+    """The session of the sub-agent, the id of a command in the background, or ``GOAL_REPORT``."""
     agent: str
     description: str
     """The task in a few words, or the command."""
@@ -108,8 +119,10 @@ class ReportPart:
 
     @property
     def linked_session(self) -> str | None:
-        """The session of the sub-agent, None for a command."""
-        return None if self.child_id.startswith("shell_") else self.child_id
+        """The session of the sub-agent, None for a command or a goal."""
+        if self.child_id.startswith("shell_") or self.child_id == GOAL_REPORT:
+            return None
+        return self.child_id
 
     @property
     def starts_turn(self) -> bool:
@@ -120,6 +133,7 @@ class ReportPart:
     def headline(self) -> str:
         """The outcome in one line, for users."""
         verbs = _COMMAND_VERBS if self.linked_session is None else _STATE_VERBS
+        verbs = _GOAL_VERBS if self.child_id == GOAL_REPORT else verbs
         return " · ".join(
             (f"{self.agent.capitalize()} {verbs[self.outcome]}: {self.description}", *self.facts)
         )

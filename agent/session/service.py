@@ -24,6 +24,8 @@ from agent.records.events import (
 from agent.records.messages import Session, SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
 from agent.session.fallback import Fallbacks
+from agent.session.goals import Goals
+from agent.session.loops import Loops
 from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
@@ -64,6 +66,8 @@ class SessionService:
         self._undo = Undo(services, repository, self, background_tasks, self._runner)
         self._compaction = CompactionRequests(services.store, self._runner)
         self._user_shell = UserShell(services, self._runner, repository)
+        self._goals = Goals(services, self)
+        self._loops = Loops(self, services.bus)
         self._quick_questions = QuickQuestions(services, self._subagents)
 
     def _new_subagents(self) -> Subagents:
@@ -95,6 +99,20 @@ class SessionService:
     def fallbacks(self) -> Fallbacks:
         """The models that continue when one fails."""
         return self._services.fallbacks
+
+    @property
+    def goals(self) -> Goals:
+        """The goals of sessions."""
+        return self._goals
+
+    @property
+    def loops(self) -> Loops:
+        """The prompts that are repeated."""
+        return self._loops
+
+    async def run_check(self, session_id: str, command: str, timeout: int) -> str:
+        """Begin to run the check of a goal; return the id of its message."""
+        return await self._user_shell.start(session_id, command, timeout=timeout, by_user=False)
 
     @property
     def spending(self) -> Spending:
@@ -263,6 +281,8 @@ class SessionService:
 
     async def delete(self, session_id: str) -> None:
         """End what runs in a session, then remove it with its children."""
+        await self._goals.forget(session_id)
+        self._loops.forget(session_id)
         await self.cancel(session_id)
         await self.wait(session_id)
         await self._subagents.background_tasks.settle(session_id)
@@ -277,6 +297,8 @@ class SessionService:
 
     async def close(self) -> None:
         """Cancel every turn and wait a little for their clean-up."""
+        await self._goals.close()
+        await self._loops.close()
         self._subagents.background_tasks.begin_closing()
         await self._shell_reports.close()
         await self._runner.close()

@@ -28,6 +28,7 @@ NO_AMOUNT = "Enter an amount such as $5, 0.50, 200k or 2M tokens, or off for no 
 NEARLY = "{share:.0%} of a cap is used. {sentence}"
 RAISE = "/budget raises the cap, and so does {setting} in your settings."
 STOPPED = "Stopped. {sentence} {how}"
+BUDGET_USED = "The budget of the goal is used up."
 UNPRICED = (
     "The price of {model} is not known, so a cap in dollars does not count it. Set its `cost` in "
     "the settings, or a cap in tokens."
@@ -65,8 +66,31 @@ class Spending:
         self._configured = configured
         self._clock = clock
         self._stored: StoredCaps = {}
+        self._budgets: dict[str, tuple[SpendingUnit, float]] = {}
         self._told: set[tuple[str, ...]] = set()
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def set_budget(self, root_id: str, budget: tuple[SpendingUnit, float] | None) -> None:
+        """Set the total at which the turns of a session end, without a question; None for none."""
+        if budget is None:
+            self._budgets.pop(root_id, None)
+        else:
+            self._budgets[root_id] = budget
+
+    async def budget_reached(self, root_id: str) -> str | None:
+        """Return a sentence if the budget of a session is used up, else None."""
+        budget = self._budgets.get(root_id)
+        if budget is None or await self.used(root_id, budget[0]) < budget[1]:
+            return None
+        return BUDGET_USED
+
+    async def used(self, root_id: str, unit: SpendingUnit) -> float:
+        """Return what a session with its sub-agents has used."""
+        root = await self._store.session(root_id)
+        if unit == "cost":
+            return (root.cost or 0.0) + (root.subagent_cost or 0.0)
+        total = root.usage + root.subagent_usage
+        return total.input + total.output
 
     async def refresh(self, root_id: str | None) -> None:
         """Read the caps that were set, perhaps by another program, for a session and for today."""
@@ -78,10 +102,9 @@ class Spending:
         without an amount too."""
         used: dict[SpendingScope, Mapping[SpendingUnit, float]] = {}
         if root_id is not None:
-            root = await self._store.session(root_id)
-            total = root.usage + root.subagent_usage
-            cost = (root.cost or 0.0) + (root.subagent_cost or 0.0)
-            used["session"] = {"cost": cost, "tokens": total.input + total.output}
+            used["session"] = {
+                unit: await self.used(root_id, unit) for unit in get_args(SpendingUnit)
+            }
         used["day"] = await self._store.spent_since(self._midnight())
         return tuple(
             SpendingCap(scope, unit, amount, self._amount(root_id, scope, unit))
@@ -101,6 +124,8 @@ class Spending:
         """Return a sentence if a cap is reached and the user does not raise it, else None. Warns
         before that."""
         root_id = spender.root_id
+        if (used_up := await self.budget_reached(root_id)) is not None:
+            return used_up
         if not any(
             self._amount(root_id, scope, unit) is not None
             for scope in get_args(SpendingScope)

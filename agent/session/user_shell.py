@@ -14,6 +14,7 @@ from agent.records.decisions import Decision
 from agent.records.errors import SessionBusy
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
+from agent.records.json import JsonObject
 from agent.records.messages import Session, ToolPart, UserMessage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.prompt.instructions import Instruction
@@ -45,31 +46,50 @@ class UserShell:
         self._runner = runner
         self._repository = repository
 
-    async def start(self, session_id: str, command: str) -> None:
-        """Begin to run *command*; its end is published like a turn's (``SessionIdle``).
+    async def start(
+        self, session_id: str, command: str, *, timeout: int | None = None, by_user: bool = True
+    ) -> str:
+        """Begin to run *command*, ended after *timeout* milliseconds; its end is published like a
+        turn's (``SessionIdle``). Without *by_user* deny rules and the sandbox apply, as
+        to the agent's commands. Returns the id of its message.
 
         Raises ``SessionNotFound``, and ``SessionBusy`` while a turn runs here or elsewhere.
         """
         session = await self._services.store.session(session_id)
 
         async def work(turn: Turn, _: str) -> TurnEnd:
-            return await self._run(turn, session, command)
+            return await self._run(turn, session, message_id, arguments, by_user=by_user)
+
+        message_id = new_id("msg")
+        arguments: JsonObject = {"command": command}
+        if timeout is not None:
+            arguments["timeout"] = timeout
 
         claimed = await self._runner.claim(session_id, work)
         if claimed is None:
             raise SessionBusy(BUSY)
         try:
             await discard_undone(self._services.store, session_id)
-            await self._services.store.add_prompt_history(f"!{command}", session.directory)
+            if by_user:
+                await self._services.store.add_prompt_history(f"!{command}", session.directory)
             await self._repository.update(session_id, lambda s: _titled(s, command))
         except BaseException:
             await self._runner.unclaim(session_id)
             raise
         self._runner.launch(session_id, claimed)
+        return message_id
 
-    async def _run(self, turn: Turn, session: Session, command: str) -> TurnEnd:
+    async def _run(
+        self,
+        turn: Turn,
+        session: Session,
+        message_id: str,
+        arguments: JsonObject,
+        *,
+        by_user: bool,
+    ) -> TurnEnd:
         message = UserMessage(
-            id=new_id("msg"),
+            id=message_id,
             session_id=session.id,
             created=self._services.clock(),
             agent=session.agent,
@@ -88,9 +108,9 @@ class UserShell:
         turn.use_request(message)
         await self._services.store.save(message, part)
         services = self._services
-        calls = _UserCalls(services, session, message)
+        calls = _UserCalls(services, session, message, by_user)
         executor = StepExecutor(services.store, services.pipeline, calls, services.clock)
-        executor.submit(executor.announce(part), json.dumps({"command": command}))
+        executor.submit(executor.announce(part), json.dumps(arguments))
         try:
             await executor.results()
         except asyncio.CancelledError:
@@ -101,11 +121,13 @@ class UserShell:
 
 @frozen
 class _UserCalls:
-    """The call of a user's command (``executor.CallSupport``): it needs no permission."""
+    """The call of a user's command (``executor.CallSupport``), which needs no permission, or of a
+    check."""
 
     services: TurnServices
     session: Session
     message: UserMessage
+    by_user: bool
 
     @property
     def doom(self) -> DoomLoop:
@@ -124,7 +146,8 @@ class _UserCalls:
             files=self.services.files,
             progress=progress,
             ask=_allow,
-            by_user=True,
+            by_user=self.by_user,
+            approved=not self.by_user,
         )
 
     async def ask_repeat(self, part: ToolPart, decided: Callable[[Decision], None]) -> None:

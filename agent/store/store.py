@@ -32,6 +32,7 @@ from agent.records.events import (
     TodoUpdated,
 )
 from agent.records.frozen import frozen
+from agent.records.goals import Goal
 from agent.records.json import encodable
 from agent.records.messages import (
     AssistantMessage,
@@ -43,7 +44,7 @@ from agent.records.messages import (
     is_open,
 )
 from agent.records.spending import SpendingUnit
-from agent.store import lease, listing, queries, search, spending, stats, writes
+from agent.store import goals, lease, listing, queries, search, spending, stats, writes
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
@@ -257,6 +258,15 @@ class Store:
     async def save_spending_cap(self, scope: str, unit: SpendingUnit, amount: float | None) -> None:
         work = partial(spending.save_cap, scope=scope, unit=unit, amount=amount)
         await self._database.write(work)
+
+    async def goal(self, session_id: str) -> Goal | None:
+        """Return the goal of a session."""
+        return await self._database.read(partial(goals.goal, session_id=session_id))
+
+    async def save_goal(self, session_id: str, goal: Goal) -> None:
+        """Replace the goal of a session."""
+        work = partial(goals.save_goal, session_id=session_id, goal=goal)
+        await self._run_to_end(self._database.write(work))
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the result can be from before its

@@ -291,7 +291,7 @@ class Pipeline:
     ) -> CallCompleted:
         comments: list[str] = []
         granted: list[SandboxGrant] = []
-        replied: PermissionReply | None = None
+        replied = PermissionReply("once") if context.approved else None
         while True:
             before = PreToolOutcome()
             if hooks is not None:

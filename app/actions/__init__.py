@@ -1,6 +1,7 @@
 """The actions of the user interface. Importing this package registers them."""
 
 from app.actions import background as background
+from app.actions import goals as goals
 from app.actions import instructions as instructions
 from app.actions import model as model
 from app.actions import permissions as permissions

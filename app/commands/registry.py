@@ -38,6 +38,8 @@ ORDER: tuple[str, ...] = (
     "session.context",
     "session.cost",
     "session.budget",
+    "session.goal",
+    "session.loop",
     "session.review",
     "session.next",
     "session.aside",

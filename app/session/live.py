@@ -277,8 +277,18 @@ class LiveSession:
         self.view = SessionView(snapshot)
         self._follow(subscription)
         self._opened(self.view)
+        self._tasks.spawn(self._report_goal(session_id), "looking for a goal")
         if self.view.elsewhere:
             self._tasks.spawn(self._watch(self.view), "watching another program's session")
+
+    async def _report_goal(self, session_id: str) -> None:
+        """Say that the program ended while a goal of the session was worked on."""
+        goal = await self.runtime.sessions.goals.goal(session_id)
+        if goal is not None and goal.state == "paused":
+            sentence = (
+                f"The goal “{goal.text}” is paused. /goal resume continues, /goal stop ends it."
+            )
+            self.runtime.bus.publish(Notice(sentence, session_id=session_id))
 
     async def _watch(self, view: SessionView) -> None:
         """Read the session of *view* again when the program that works in it has stored more, or

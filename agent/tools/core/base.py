@@ -200,6 +200,10 @@ class ToolContext:
     by_user: bool = False
     """The user wrote the call, so it needs no permission."""
 
+    approved: bool = False
+    """The user wrote the command, which may run code of the agent's: it needs no request, but deny
+    rules and the sandbox apply."""
+
     sandbox: SandboxGrant = READ_ONLY
     """The sandbox of a call whose plan is ``sandboxed``, by how it was allowed."""
 

@@ -14,6 +14,8 @@ NEEDS_A_SCREEN = {
     "details": "folds rows of the screen",
     "diffs": "arranges diffs on the screen",
     "editor": "the prompt is a line; a file can be mentioned instead",
+    "goal": "turns start by themselves, which a line at a time cannot show",
+    "loop": "turns start by themselves, which a line at a time cannot show",
     "history": "a screen of its own; /export writes the same to a file",
     "later": "a prompt is typed when the turn is over",
     "mouse": "there is no mouse",
