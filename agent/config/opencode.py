@@ -83,6 +83,8 @@ _SERVER_KINDS = {
 def translate(raw: JsonObject) -> None:
     """Replace opencode's other spellings in *raw* by ours, in place."""
     raw.pop("$schema", None)
+    if raw.get("autoupdate") is False:  # as it is here anyway
+        del raw["autoupdate"]
     if isinstance(modes := raw.get("mode"), dict) and isinstance(raw.get("agent", {}), dict):
         del raw["mode"]
         agents = _child(raw, "agent")
@@ -113,7 +115,7 @@ def remove_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:
         for path, parent in list(_walk(raw, tuple(steps[:-1]))):
             if steps[-1] in parent:
                 value = parent.pop(steps[-1])
-                if not (pattern == "share" and value == "disabled"):
+                if value and (pattern, value) != ("share", "disabled"):
                     taken.append(((*path, steps[-1]), reason))
     return taken
 

@@ -209,6 +209,15 @@ def test_other_spellings_are_understood(setting: Setting) -> None:
     assert rules == [("edit", "*", "allow"), ("edit", "*.lock", "deny"), ("edit", "*", "deny")]
 
 
+def test_what_is_so_here_anyway_needs_no_notice(setting: Setting) -> None:
+    nothing = {"plugin": [], "experimental": {}, "autoupdate": False, "share": "disabled"}
+    setting.theirs({**nothing, "agent": {"build": {"options": {}}}})
+    server = {"command": "x", "description": "A server.", "env": {}}
+    setting.theirs({"mcpServers": {"q": server}}, ".mcp.json")
+    loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
+    assert not loaded.notices
+
+
 def test_keys_without_effect_are_one_line_for_each_file(setting: Setting) -> None:
     setting.theirs({"share": "manual", "username": "me", "watcher": {"ignore": ["x"]}})
     settings = {"model": "claude-x-1", "env": {"A": "1"}, "cleanupPeriodDays": 3, "statusLine": {}}
