@@ -20,6 +20,7 @@ _PATHS = frozenset({"read", "edit", "list", "external_directory"})
 
 _WILDCARD = re.compile(r"[*?]")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_NEEDS_QUOTES = re.compile(r"[\s'\"]")
 _IN_WORD = str.maketrans({" ": "\u00a0", "\t": "\u00a0", "\n": "\u00a0"})
 
 
@@ -98,10 +99,10 @@ def matches_command(text: str, words: str, pattern: str, *, tightens: bool) -> b
         lower = _lower_name(text), _lower_name(words), _lower_name(pattern)
         if matches_command(*lower, tightens=True):
             return True
-    quoted = _unquoted(pattern)
-    if quoted is None:
+    readings = unquoted(pattern)
+    if readings is None:
         return False
-    joined, marked = quoted
+    joined, marked = readings
     return matches(words or text, marked) or (tightens and matches(text, joined))
 
 
@@ -111,8 +112,24 @@ def _lower_name(command: str) -> str:
     return f"{name.lower()}{space}{rest}"
 
 
+def quoted(words: Iterable[str]) -> str | None:
+    """Return the pattern that covers the command *words* and no other: a word with spaces or quotes
+    is quoted. None if one has quotes of both kinds."""
+    made: list[str] = []
+    for word in words:
+        if word and not _NEEDS_QUOTES.search(word):
+            made.append(word)
+        elif "'" not in word:
+            made.append(f"'{word}'")
+        elif '"' not in word:
+            made.append(f'"{word}"')
+        else:
+            return None
+    return " ".join(made)
+
+
 @lru_cache(maxsize=1024)
-def _unquoted(pattern: str) -> tuple[str, str] | None:
+def unquoted(pattern: str) -> tuple[str, str] | None:
     """Return *pattern* without its quotes, with and without no-break spaces for the spaces inside;
     None if it has no quotes, or one that is not closed."""
     if "'" not in pattern and '"' not in pattern:

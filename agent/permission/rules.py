@@ -20,6 +20,7 @@ from agent.permission.patterns import (
     matches,
     matches_command,
     matches_path,
+    unquoted,
 )
 from agent.records.frozen import frozen
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed
@@ -103,15 +104,12 @@ class Rule:
         return self._covers_command(need, tightens=tightens)
 
     def _covers_command(self, need: PermissionNeed, *, tightens: bool) -> bool:
-        texts = (need.pattern, *need.same)
         placed = f"cd {need.folder} && "
         there = bool(need.folder) and self.pattern.startswith(placed)
         pattern = self.pattern.removeprefix(placed) if there else self.pattern
         if self.answered:
-            if need.folder != "" and not there:
-                return False
-            if pattern not in texts and not set(need.named) <= set(pattern.split()):
-                return False
+            return (there or need.folder == "") and _covers_answered(need, pattern)
+        texts = (need.pattern, *need.same)
         return any(matches_command(text, need.words, pattern, tightens=tightens) for text in texts)
 
     def concerns(self, permission: str) -> bool:
@@ -122,6 +120,18 @@ class Rule:
         if by_name and self.permission != permission:
             return False
         return matches(permission, self.permission)
+
+
+def _covers_answered(need: PermissionNeed, pattern: str) -> bool:
+    """Return whether *pattern*, the answer "always" to one command, covers another: the same words,
+    or with ``*`` more of them."""
+    text, marked = unquoted(pattern) or (pattern, pattern)
+    same = () if need.words else need.same
+    if "*" not in pattern:
+        alike = text == need.pattern and marked == (need.words or need.pattern)
+        return alike or pattern in same
+    named = set(need.named) <= set(pattern.split())
+    return named and any(matches(one, marked) for one in (need.words or need.pattern, *same))
 
 
 def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from agent.permission.patterns import quoted
 from agent.permission.programs import git_arguments, inner_commands
 from agent.permission.programs.builtins import builtin_reason, destroys, variable_reason
 from agent.permission.programs.inner_commands import Inner
@@ -119,9 +120,11 @@ def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None
             return " ".join(texts[:length]) + " *"
         if not usable and (known.always or 1) > 1:
             return None
-    exact = " ".join(texts)
+    exact = quoted(texts)
     # A variable holds something else in the next line.
-    fixed = not _VARIES.search(exact) and all(word.literal and not word.parts for word in words)
+    fixed = not _VARIES.search(" ".join(texts)) and all(
+        word.literal and not word.parts for word in words
+    )
     return exact if fixed else None
 
 

@@ -258,3 +258,51 @@ def test_a_linked_folder_is_named_by_what_it_leads_to(tmp_path: Path) -> None:
     root = str(tmp_path)
     (need,) = command_needs("npm test", directory=f"{root}/link", project=root, start=root)
     assert need.always == "cd web && npm test *"
+
+
+QUOTED = [
+    *r"""
+node 'a b'
+node a b
+node 'a  b'
+node "it's"
+node 'say "x"'
+node "a'b" 'c"d'
+node ''
+node '' ''
+node 'a' 'b c'
+node 'a b' c
+node $'a\tb'
+node \'
+node \"
+node a\\b
+./run 'a b'
+python "my dir/run.py" x
+npm install 'x y'
+rm 'a b'
+rm a b
+cd sub && node 'a b'
+""".strip().splitlines(),
+    "node 'a\u00a0b'",
+]
+
+
+@pytest.mark.parametrize("line", QUOTED)
+@pytest.mark.parametrize("source", [ALWAYS, SAVED])
+def test_always_to_quoted_words_covers_the_same_words_only(line: str, source: str) -> None:
+    rules = always(line, source=source)
+    assert rules
+    covered = {other for other in QUOTED if action_of(other, rules) == "allow"}
+    assert covered == {line}
+
+
+@pytest.mark.parametrize("line", ["node 'a b'", 'node "a b"', r"node a\ b", "node a' 'b"])
+def test_the_way_of_quoting_does_not_matter(line: str) -> None:
+    (rule,) = always(line)
+    assert rule.pattern == "node 'a b'"
+    for other in ("node 'a b'", 'node "a b"', r"node a\ b"):
+        assert action_of(other, (rule,)) == "allow"
+
+
+def test_words_that_no_quotes_can_hold_offer_no_always() -> None:
+    assert always("""node "it's"'"x"'""") == ()
