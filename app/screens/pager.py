@@ -138,7 +138,7 @@ class PagerScreen(Screen[None]):
     AUTO_FOCUS = "PagerText"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close"),
-        Binding("slash", "search", "Search"),
+        Binding("slash", "search", "Search", priority=True),
         Binding("n", "hit(1)", "Next"),
         Binding("N", "hit(-1)", "Previous"),
         Binding("o", "pager", "Your pager"),
@@ -188,10 +188,15 @@ class PagerScreen(Screen[None]):
         shown = Content.styled(f"{note}   ", "$tone-warn") + keys if note else keys
         self.query_one("#pager-keys", Static).update(shown)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let a slash be typed in the search."""
+        return action != "search" or not isinstance(self.focused, Input)
+
     def action_search(self) -> None:
+        """Open the search at once: what follows the slash in the same read belongs to it."""
         box = self.query_one(Input)
         box.add_class("-open")
-        box.focus()
+        self.set_focus(box)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

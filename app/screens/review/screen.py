@@ -70,7 +70,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         Binding("j", "move(1)", "Down"),
         Binding("k", "move(-1)", "Up"),
         Binding("tab", "other", "Other side", priority=True),
-        Binding("slash", "search", "Search"),
+        Binding("slash", "search", "Search", priority=True),
         Binding("n", "hit(1)", "Next"),
         Binding("N", "hit(-1)", "Previous"),
         Binding("f", "filter", "Filter"),
@@ -252,10 +252,15 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     # --- search and filter ---
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let a slash be typed in the search."""
+        return action != "search" or not isinstance(self.focused, Input)
+
     def action_search(self) -> None:
+        """Open the search at once: what follows the slash in the same read belongs to it."""
         box = self.query_one(Input)
         box.add_class("-open")
-        box.focus()
+        self.set_focus(box)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

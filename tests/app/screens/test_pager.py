@@ -4,6 +4,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from app.screens.pager import PagerScreen, PagerText
 from app.toolkit.external_editor import EditorError, read_text
@@ -48,6 +50,21 @@ async def test_a_text_is_searched_forward_and_backward() -> None:
         await pilot.press("G")
         await pilot.pause()
         assert "line 3000 of" in screen_text(host)
+
+
+async def test_a_search_in_one_read_with_its_slash_is_complete() -> None:
+    screen = pager("a/b\n" + lines(LINES))
+    host = Host(screen)
+    async with host.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for character in "/a/b":
+            key = "slash" if character == "/" else character
+            host.post_message(events.Key(key, character))
+        await pilot.pause()
+        assert screen.query_one(Input).value == "a/b"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert screen.query_one(PagerText).hit == 0
 
 
 async def test_long_and_wide_lines_take_several_rows_and_colors_stay() -> None:
