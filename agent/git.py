@@ -94,8 +94,11 @@ Settings = tuple[tuple[str, str], ...]
 """Keys of a configuration with their values."""
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-color"),
     "for-each-ref": (),
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+    "ls-files": (),
+    "merge-base": (),
     "rev-parse": (),
     "status": ("--ignore-submodules=all",),
 }

@@ -18,6 +18,7 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock
@@ -39,6 +40,8 @@ from agent.records.messages import (
 from agent.session.context.compaction_markers import is_request
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
+from agent.session.review.hunk_writer import HunkWriter
+from agent.session.review.reviewed_file import ReviewedFile, reviewed_file
 from agent.session.snapshots.snapshots import FileChange, Snapshots
 from agent.session.snapshots.uncovered_state import head_of
 from agent.session.subagents.background import BackgroundTasks
@@ -46,7 +49,6 @@ from agent.session.subagents.subagents import Sessions
 from agent.session.turn.services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.store.store import Store
-from agent.tools.files.diffs import make_diff
 
 T = TypeVar("T")
 
@@ -67,15 +69,23 @@ class ChangeReader:
     ) -> tuple[DiffBlock, ...]:
         """Return one block per file, by path, of the changes of *messages* and of their sub-agents
         before the message *until*; for a file without snapshots a block for each edit, in order."""
+        return tuple(file.block for file in await self.files(messages, until))
+
+    async def files(
+        self, messages: Sequence[MessageWithParts], until: str | None = None
+    ) -> tuple[ReviewedFile, ...]:
+        """Return the same with the texts before and after, for a review."""
         every = await with_subagent_messages(self._store, messages, until)
         whole = await self._between(every)
-        edits = [block for block in tool_diffs(every) if block.path not in whole]
-        shown = [block for block in whole.values() if block is not None]
-        return tuple(sorted((*shown, *edits), key=lambda block: block.path))
+        edits = [ReviewedFile(block) for block in tool_diffs(every) if block.path not in whole]
+        shown = [file for file in whole.values() if file is not None]
+        return tuple(sorted((*shown, *edits), key=lambda file: file.block.path))
 
-    async def _between(self, messages: Sequence[MessageWithParts]) -> dict[str, DiffBlock | None]:
-        """Return the diff by path, None where a file is the same as before."""
-        found: dict[str, DiffBlock | None] = {}
+    async def _between(
+        self, messages: Sequence[MessageWithParts]
+    ) -> dict[str, ReviewedFile | None]:
+        """Return the change by path, None where a file is the same as before."""
+        found: dict[str, ReviewedFile | None] = {}
         for path, net in (await net_changes(self._store, self._snapshots, messages)).items():
             if net.before == net.after:
                 found[path] = None
@@ -84,9 +94,8 @@ class ChangeReader:
             new = await self._snapshots.content(net.after)
             if old is None or new is None or len(old) + len(new) > MAX_DIFF_CHARACTERS:
                 continue
-            change = "create" if net.before is None else "delete" if net.after is None else "modify"
-            diff = await asyncio.to_thread(make_diff, path, old, new, change)
-            found[path] = diff.block
+            sides = (None if net.before is None else old, None if net.after is None else new)
+            found[path] = await asyncio.to_thread(reviewed_file, path, *sides)
         return found
 
 
@@ -212,6 +221,11 @@ class Undo:
         self._snapshots = services.snapshots
         self._repository = repository
         self._sessions = sessions
+        self._tracker = services.files
+
+    def hunk_writer(self, root: Path) -> HunkWriter:
+        """Return the writer that reverts hunks of files below *root*."""
+        return HunkWriter(root, self._tracker)
 
     @property
     def changes(self) -> ChangeReader:

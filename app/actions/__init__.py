@@ -7,6 +7,7 @@ from app.actions import model as model
 from app.actions import permissions as permissions
 from app.actions import program as program
 from app.actions import prompt as prompt
+from app.actions import review as review
 from app.actions import servers as servers
 from app.actions import session as session
 from app.actions import usage as usage

@@ -95,9 +95,23 @@ def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
 
 
 def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
-    known = list(commands)
+    """Return the actions of *commands*; a built-in command gives way to an action of its name."""
+    known = [
+        command
+        for command in commands
+        if command.kind != "built in" or find_by_slash(command.name) is None
+    ]
     ends = Counter(command.name.rpartition("/")[2] for command in known)
     return [_user_command_action(command, ends) for command in known]
+
+
+def _maker(name: str) -> "Make":
+    async def make(
+        runtime: "Runtime", argument: str, session: "Session", base: "PromptInput"
+    ) -> "PromptInput":
+        return await runtime.commands.prompt(name, argument, session, base)
+
+    return make
 
 
 def _user_command_action(command: "CommandInfo", ends: Mapping[str, int]) -> Action:
@@ -113,21 +127,21 @@ def _user_command_action(command: "CommandInfo", ends: Mapping[str, int]) -> Act
         and ((taken := find_by_slash(other)) is None or taken.id == f"{PREFIX}{name}")
     ]
 
-    async def make(
-        runtime: "Runtime", argument: str, session: "Session", base: "PromptInput"
-    ) -> "PromptInput":
-        return await runtime.commands.prompt(name, argument, session, base)
-
     return Action(
         id=f"{PREFIX}{name}",
         title=sanitize_line(command.description) or f"The {command.kind} {sanitize_line(name)}",
-        run=partial(_send, name, make),
+        run=partial(_send, name, _maker(name)),
         group="Commands",
         slash=(name, *dict.fromkeys(aliases)),
         argument=sanitize_line(command.hint),
         sends_prompt=True,
         note=sanitize_line(f"the {command.kind} in {command.source}"),
     )
+
+
+async def send_command(context: ActionContext, name: str, argument: str) -> None:
+    """Send the prompt of the command *name*."""
+    await _send(name, _maker(name), context, argument)
 
 
 async def _send(name: str, make: "Make", context: ActionContext, argument: str) -> None:

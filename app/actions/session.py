@@ -225,6 +225,8 @@ async def review(context: ActionContext, session_id: str, message_id: str = "") 
         await fork_from(context, chosen)
         return
     await _go_to(context, chosen.session_id, chosen.message_id)
+    if chosen.action == "comment":
+        await context.send(chosen.text, "steer")
 
 
 async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:

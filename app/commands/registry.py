@@ -41,6 +41,7 @@ ORDER: tuple[str, ...] = (
     "session.goal",
     "session.loop",
     "session.review",
+    "session.changes",
     "session.next",
     "session.aside",
     "session.waiting",
@@ -128,6 +129,8 @@ class Action:
     """The source of a user's command."""
     when: When | None = None
     """Returns whether the keys belong to the action now: otherwise they are the editor's."""
+    gives_way: bool = False
+    """True if a user's command of the same name replaces it."""
 
     @property
     def requires_argument(self) -> bool:
@@ -157,6 +160,7 @@ def action(
     palette: bool = True,
     sends_prompt: bool = False,
     when: When | None = None,
+    gives_way: bool = False,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function. Raises ``ValueError`` for an id or a name that is taken."""
 
@@ -176,6 +180,7 @@ def action(
             palette=palette,
             sends_prompt=sends_prompt,
             when=when,
+            gives_way=gives_way,
         )
         return run
 
@@ -193,7 +198,7 @@ def provide(owner: str, given: Iterable[Action]) -> list[str]:
     ignored: list[str] = []
     for one in given:
         other = find_by_slash(one.slash[0])
-        if other is None or other.sends_prompt:
+        if other is None or other.sends_prompt or other.gives_way:
             kept.append(one)
         else:
             ignored.append(

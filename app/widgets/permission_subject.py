@@ -55,6 +55,10 @@ class HunkChoice:
     def toggle(self) -> None:
         self._refused ^= {self.current}
 
+    def refuse(self, hunks: frozenset[int]) -> None:
+        """Refuse exactly *hunks*."""
+        self._refused = set(hunks)
+
     @property
     def accepted(self) -> frozenset[int] | None:
         return frozenset(self._indices) - self._refused if self._refused else None
@@ -106,6 +110,11 @@ class PermissionSubject(Widget):
         """Keep or refuse the current hunk and return its region."""
         self.choice.toggle()
         return self._redraw()
+
+    def refuse(self, hunks: frozenset[int]) -> None:
+        """Refuse exactly *hunks*."""
+        self.choice.refuse(hunks)
+        self._redraw()
 
     def _redraw(self) -> Region:
         self._draw(self.content_size.width)

@@ -263,7 +263,7 @@ async def read_git_state(directory: str, *, history: bool = False) -> GitState |
     ]
     if history:
         commands.append(("log", f"-{COMMITS}", "--format=%h %s"))
-        commands.append(("for-each-ref", "--format=%(refname) %(symref)", *_MAIN_REFS))
+        commands.append(MAIN_BRANCH_COMMAND)
     status, *others = await git_outputs(directory, *commands)
     log, refs = others or (None, None)
     if status is None:
@@ -275,18 +275,20 @@ async def read_git_state(directory: str, *, history: bool = False) -> GitState |
     return GitState(
         branch.removeprefix("## ").removeprefix("No commits yet on "),
         tuple(shown),
-        _main_branch(refs or ""),
+        _as_text(find_main_branch(refs or "")),
         tuple(_as_text(line)[:MAX_COMMIT] for line in (log or "").splitlines()),
     )
 
 
 _MAIN_REFS = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master")
+MAIN_BRANCH_COMMAND = ("for-each-ref", "--format=%(refname) %(symref)", *_MAIN_REFS)
+"""The git command whose output ``find_main_branch`` reads."""
 
 MAX_COMMIT = 120
 """Characters of a commit in the session block."""
 
 
-def _main_branch(refs: str) -> str:
+def find_main_branch(refs: str) -> str:
     """Return the name that the remote gives as its head, else ``main`` or ``master`` if there is
     one; *refs* are the lines of ``for-each-ref``."""
     found: dict[str, str] = {}
@@ -294,7 +296,7 @@ def _main_branch(refs: str) -> str:
         name, _, target = line.partition(" ")
         found[name] = target or name
     ref = next((found[name] for name in _MAIN_REFS if name in found), "")
-    return _as_text(ref.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/"))
+    return ref.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/")
 
 
 def _as_text(line: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,13 +14,19 @@ from textual.widgets import Input, Static
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
+from agent.session.review.reviewed_file import ReviewedFile
 from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source_line
 from app.screens.base.page import FluidText
 from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
 from app.text.sanitize import sanitize
+from app.toolkit.app_of import app_of
 from app.widgets.input.command_editor import CommandEditor
 from app.widgets.input.field import TextField
 from app.widgets.permission_subject import PermissionSubject
+
+if TYPE_CHECKING:  # only for a review
+    from agent.session.review.comments import ReviewComment
+    from app.screens.review.changes import ReviewState
 
 Answer = Literal["once", "always", "unsandboxed", "reject"]
 Outcome = PermissionReply | Literal["cancel", "later"] | None
@@ -86,6 +92,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
         self._editable_shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
         self._edited_command: str | None = None
+        self._comments: tuple[ReviewComment, ...] = ()
         self._offer = partial(always_text, request)
 
     @property
@@ -204,6 +211,8 @@ class PermissionScreen(AutoDialog[Outcome]):
             comment.focus()
         elif key == "e" and self._editable_shell is not None:
             self._edit(self._editable_shell)
+        elif key == "v" and self._diffs:
+            self._review()
         elif self._is_hunk_key(key):
             self._change_hunk(key)
         elif key in SCROLL_STEPS:
@@ -219,7 +228,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         return key in self._letters
 
     def moves(self, key: str) -> bool:
-        return key in {"c", "e"} or self._is_hunk_key(key)
+        return key in {"c", "e", "v"} or self._is_hunk_key(key)
 
     def preview(self, key: str) -> None:
         self._mark(self._letters[key] if key else self._chosen)
@@ -275,6 +284,44 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.query_one("#ask-subject", VerticalScroll).scroll_to_region(
             region.translate(subject.virtual_region.offset), animate=False
         )
+
+    @property
+    def _diffs(self) -> list[DiffBlock]:
+        return [block for block in self.request.blocks if isinstance(block, DiffBlock)]
+
+    def _review(self) -> None:
+        """Show the changes on a screen of their own, to mark hunks and comment on lines."""
+        from app.screens.review.changes import (  # only for a review
+            NO_CHOICE,
+            REFUSE,
+            ChangesScreen,
+            ReviewState,
+        )
+
+        choice = self._subject.choice
+        refused = {
+            block.path: frozenset(h.index for h in block.hunks if not choice.keeps(h.index))
+            for block in self._diffs
+        }
+        screen = ChangesScreen(
+            self.request.heading,
+            [ReviewedFile(block) for block in self._diffs],
+            labels=REFUSE if choice.offered else NO_CHOICE,
+            state=ReviewState(self._comments, refused),
+        )
+        app_of(self).push_screen(screen, self._reviewed)
+
+    def _reviewed(self, state: "ReviewState | None") -> None:
+        """Take over what was marked; the comments go with the answer."""
+        if state is None:
+            return
+        self._comments = state.comments
+        self._subject.refuse(frozenset[int]().union(*(state.reverted or {}).values()))
+        field = self.query_one("#ask-comment", Input)
+        if state.comments:
+            field.value = "; ".join(f"{each.place}: {each.text}" for each in state.comments)
+        field.display = bool(field.value)
+        self.call_after_refresh(self._fit)
 
     def _edit(self, shell: ShellBlock) -> None:
         editor = self.query_one(CommandEditor)
@@ -364,6 +411,8 @@ class PermissionScreen(AutoDialog[Outcome]):
         else:
             if self._subject.choice.offered:
                 hints += [("space", " toggle"), ("n p", " move")]
+            if self._diffs:
+                hints.append(("v", " review"))
             if self._editable_shell is not None:
                 hints.append(("e", " edit"))
             hints += [("c", " comment"), ("esc", " reject")]

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from agent.records.errors import NothingToDo
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
+from agent.session.review.comments import comments_message
 from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
@@ -43,7 +44,7 @@ WIDE_FROM = 120
 """Columns from which the timeline is wider."""
 
 
-ReviewAction = Literal["resume", "fork", "export"]
+ReviewAction = Literal["resume", "fork", "export", "comment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,12 @@ class ReviewChoice:
     """The action to take after a review."""
 
     action: ReviewAction
-    """Resume the session, fork it, or export it."""
+    """Resume the session, fork it, export it, or send it the comments of a review."""
     session_id: str
     message_id: str
     """The message to resume at. A fork ends with this response or, if it is a prompt, before it."""
+    text: str = ""
+    """The message with the comments."""
 
 
 class ReviewScreen(Dialog[ReviewChoice | None]):
@@ -363,13 +366,24 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     async def _show_changes(
         self, title: str, messages: Sequence[MessageWithParts], until: str | None
     ) -> None:
-        from app.screens.review.pages import ChangesScreen  # only needed for this action
+        from app.screens.review.changes import REVERT, ChangesScreen  # only needed for this action
 
-        blocks = await self._runtime.sessions.undo.changes.diffs(messages, until)
-        if blocks:
-            await show_dialog(app_of(self), ChangesScreen(title, blocks))
-        else:
+        undo = self._runtime.sessions.undo
+        files = await undo.changes.files(messages, until)
+        if not files:
             self._show_keys("No file was changed")
+            return
+        screen = ChangesScreen(
+            title,
+            files,
+            tasks=self._tasks,
+            write=undo.hunk_writer(self._runtime.project).write,
+            labels=REVERT,
+        )
+        state = await show_dialog(app_of(self), screen)
+        if state is not None and state.send and self._session is not None:
+            text = comments_message(f"the {title[0].lower()}{title[1:]}", state.comments)
+            self.dismiss(ReviewChoice("comment", self._session_id, "", text))
 
     def action_sent(self) -> None:
         row = self._row

@@ -214,8 +214,15 @@ _SIGN = {"context": (" ", "faint"), "add": ("+", "ok"), "remove": ("−", "err")
 
 _Code = tuple[MarkedLine, Text]
 
-Row = tuple[int, Line]
-"""The number of lines of the diff that are complete after this row, and the row."""
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """A row of a diff. *done* counts the lines of the diff that are complete after it; *shown* is
+    its line, the new one where both sides are shown, or None for a row between them."""
+
+    done: int
+    line: Line
+    shown: DiffLine | None = None
 
 
 def diff_lines(
@@ -223,7 +230,7 @@ def diff_lines(
 ) -> Iterator[Line]:
     """Return all rows of *block* from column *indent* to the right margin, with *titled* below its
     path, for a call with several diffs."""
-    return (line for _, line in diff_rows(block, page, indent, titled=titled))
+    return (row.line for row in diff_rows(block, page, indent, titled=titled))
 
 
 def diff_head(
@@ -233,33 +240,35 @@ def diff_head(
     after them. Hidden rows are not drawn."""
     lines: list[Line] = []
     done = 0
-    for after, line in diff_rows(block, page, indent, titled=titled):
+    for row in diff_rows(block, page, indent, titled=titled):
         if len(lines) > limit:
             total = sum(len(hunk.lines) for hunk in block.hunks)
             return lines[:limit], max(1, total - done)
-        done = after if len(lines) < limit else done
-        lines.append(line)
+        done = row.done if len(lines) < limit else done
+        lines.append(row.line)
     return lines, 0
 
 
-def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False) -> Iterator[Row]:
+def diff_rows(
+    block: DiffBlock, page: Page, indent: int, *, titled: bool = False
+) -> Iterator[DiffRow]:
     """Yield the rows of *block*, each drawn when it is requested."""
     faint = page.palette.style("faint")
     if titled:
-        yield 0, title_line(block, page, indent)
+        yield DiffRow(0, title_line(block, page, indent))
     elif block.change == "move" and block.moved_from:
         note = Segment(f"moved from {sanitize_line(block.moved_from)}", page.palette.style("muted"))
-        yield 0, make_line([note], prefix=gutter(page, indent))
+        yield DiffRow(0, make_line([note], prefix=gutter(page, indent)))
     split = split_fits(block, page, indent)
     drawing: _DiffDrawing = (_SplitDrawing if split else _UnifiedDrawing)(block, page, indent)
     for index, hunk in enumerate(block.hunks):
         if index:
             dots = Segment(f"{'⋮':>{drawing.digits}}", faint)
-            yield drawing.done, make_line([dots], prefix=gutter(page, indent))
+            yield DiffRow(drawing.done, make_line([dots], prefix=gutter(page, indent)))
         yield from drawing.rows(hunk)
     if block.omitted:
         note = Segment(f"{block.omitted} more lines are not shown", faint)
-        yield drawing.done, make_line([note], prefix=gutter(page, indent))
+        yield DiffRow(drawing.done, make_line([note], prefix=gutter(page, indent)))
 
 
 def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
@@ -300,7 +309,7 @@ class _DiffDrawing(ABC):
         self.marks = WordDiffer()
 
     @abstractmethod
-    def rows(self, hunk: Hunk) -> Iterator[Row]:
+    def rows(self, hunk: Hunk) -> Iterator[DiffRow]:
         """Yield the rows of one hunk; hunks are passed in order."""
 
     def margin(
@@ -331,7 +340,7 @@ class _UnifiedDrawing(_DiffDrawing):
         sides = any(line.old for line in lines) and any(line.new for line in lines)
         self._two = sides and page.width >= MIN_TWO_NUMBERS
 
-    def rows(self, hunk: Hunk) -> Iterator[Row]:
+    def rows(self, hunk: Hunk) -> Iterator[DiffRow]:
         code = self.code.hunk(hunk)
         for run in self.marks.runs(hunk.lines):
             if run.context is not None:
@@ -341,7 +350,7 @@ class _UnifiedDrawing(_DiffDrawing):
             for marked in run.added:
                 yield from self._line(marked, code.new(marked))
 
-    def _line(self, marked: MarkedLine, text: Text) -> Iterator[Row]:
+    def _line(self, marked: MarkedLine, text: Text) -> Iterator[DiffRow]:
         page, line = self.page, marked.line
         ground = page.palette.style("text", _GROUND[line.kind])
         number = line.old if line.kind == "remove" else line.new
@@ -355,7 +364,8 @@ class _UnifiedDrawing(_DiffDrawing):
                 tone = "faint" if line.kind == "context" else "muted"
                 margin.insert(0, Segment(old, page.palette.style(tone, _GROUND[line.kind])))
             prefix = (*gutter(page, self.indent), *margin)
-            yield self.done, make_line(row, prefix=prefix, fill=(page.right, ground), join=join)
+            drawn = make_line(row, prefix=prefix, fill=(page.right, ground), join=join)
+            yield DiffRow(self.done, drawn, line)
 
 
 class _SplitDrawing(_DiffDrawing):
@@ -368,7 +378,7 @@ class _SplitDrawing(_DiffDrawing):
         margin = self.digits + 3
         self._texts = (max(1, room // 2 - margin), max(1, room - room // 2 - margin))
 
-    def rows(self, hunk: Hunk) -> Iterator[Row]:
+    def rows(self, hunk: Hunk) -> Iterator[DiffRow]:
         code = self.code.hunk(hunk)
         for run in self.marks.runs(hunk.lines):
             if run.context is not None:
@@ -379,17 +389,19 @@ class _SplitDrawing(_DiffDrawing):
                 right = (added, code.new(added)) if added is not None else None
                 yield from self._pair(left, right, done=(removed is not None) + (added is not None))
 
-    def _pair(self, left: _Code | None, right: _Code | None, *, done: int) -> Iterator[Row]:
+    def _pair(self, left: _Code | None, right: _Code | None, *, done: int) -> Iterator[DiffRow]:
         self.done += done
         widths = zip((left, right), self._texts, strict=True)
         rows = [list(fold(side[1], width)) if side else [] for side, width in widths]
+        shown = next(side[0].line for side in (right, left) if side is not None)
         for place, (old, new) in enumerate(zip_longest(*rows)):
             first = place == 0
             before = self._half(left, old, 0, first=first)
             after = self._half(right, new, 1, first=first)
             copied = new if right is not None else old
             join = copied[1] if copied is not None else ""
-            yield self.done, self._row(before, after, copies_new=right is not None, join=join)
+            drawn = self._row(before, after, copies_new=right is not None, join=join)
+            yield DiffRow(self.done, drawn, shown)
 
     def _row(self, before: "_Half", after: "_Half", *, copies_new: bool, join: str) -> Line:
         edge = gutter(self.page, self.indent)

@@ -13,6 +13,8 @@ from agent.provider.device_login import LoginCode
 from agent.records.blocks import TodoItem
 from agent.records.messages import Busy
 from agent.records.spending import RateLimit, SpendingCap
+from agent.session.review.comments import ReviewComment
+from agent.session.review.reviewed_file import reviewed_file
 from app.actions.program import Fact, status_text, todo_text
 from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
@@ -22,14 +24,13 @@ from app.screens.code_login import CodeLoginScreen
 from app.screens.pager import PagerScreen
 from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
-from app.screens.review.pages import ChangesScreen
+from app.screens.review.changes import REVERT, ChangesScreen, ReviewState, SentComment
 from app.screens.servers import LoginScreen, LspScreen, McpScreen, lsp_text
 from app.screens.spending import spending_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from tests.app.screens.background_commands import info
 from tests.support.hosting import Host
-from tests.support.records import diff
 from tests.support.snapshots import assert_pictures
 
 
@@ -128,8 +129,20 @@ def code_login() -> CodeLoginScreen:
 
 
 def changes() -> ChangesScreen:
-    edit = diff("src/reader.py", " def read():", "-    old", "+    new", first=38)
-    return ChangesScreen("All changes", (edit, diff("notes.md", "+# Notes", "+", "+- `one`")))
+    old = "import csv\n\n\ndef read(path):\n    old = 1\n    return old\n"
+    files = (
+        reviewed_file("notes.md", None, "# Notes\n\n- `one`\n"),
+        reviewed_file("src/reader.py", old, old.replace("old", "new")),
+    )
+    comment = ReviewComment("src/reader.py", 5, 6, (), "Why two names for one thing?")
+    sent = ReviewComment("notes.md", 3, 3, ("- `one`",), "Name the second one too.")
+    return ChangesScreen(
+        "Review of the working tree",
+        tuple(reversed(files)),
+        labels=REVERT,
+        state=ReviewState((comment,)),
+        sent=(SentComment(sent, "Added it."),),
+    )
 
 
 def spending() -> PageScreen:

@@ -291,6 +291,23 @@ async def test_changes_are_kept_or_refused_one_by_one(
         assert host.outcomes == [reply]
 
 
+async def test_changes_are_reviewed_on_a_screen_of_their_own() -> None:
+    host = Host(PermissionScreen(request(blocks=(three_changes(),), always=()), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("v")
+        await settle(pilot)
+        await pilot.press("n", "r", "c", *"Why", "enter")
+        await settle(pilot)
+        assert "✕ refused  change 2 of 3" in screen_text(host)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "src/parts.py:12 (removed): Why" in screen_text(host)
+        await pilot.press("o")
+        await pilot.pause()
+        comment = "src/parts.py:12 (removed): Why"
+        assert host.outcomes == [PermissionReply("once", comment, frozenset({0, 2}))]
+
+
 async def test_a_command_is_edited_before_it_runs() -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
     async with host.run_test() as pilot:

@@ -157,7 +157,7 @@ async def test_an_invalid_model_in_project_settings_does_not_prevent_the_start(
         await running.until_ready()
         notices = "\n".join(running.runtime.notices)
         assert "opencode.json: model is ignored: There is no provider nowhere." in notices
-        assert "opencode.json: default_agent is ignored" in notices
+        assert "default_agent is ignored" in notices
         assert running.app.controller.live.agent == "build"
 
 

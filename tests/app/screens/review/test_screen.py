@@ -222,7 +222,7 @@ async def test_changes_of_a_turn_and_of_the_session(start: Starter) -> None:
         await running.pilot.press("d")
         await running.until_shown("No file was changed")
         await running.pilot.press("D")
-        await running.until_shown("Changes of the session   1 file  +1 −1")
+        await running.until_shown("Changes of the session: src/reader.py")
         await running.until_shown("next(rows, None)")
         await running.pilot.press("escape")
         await running.until_shown("2 turns")
@@ -459,3 +459,14 @@ async def test_a_command_of_the_users_own_is_a_turn(start: Starter) -> None:
         screen = await reviewed(running, said)
         await running.until(lambda: any("! make all" in row for row in rows(screen)))
         await running.until_shown("no step")
+
+
+async def test_comments_on_a_past_turn_go_to_its_session(start: Starter) -> None:
+    async with start(size=(100, 40)) as running:
+        await reviewed(running)
+        await running.pilot.press("D")
+        await running.until_shown("Changes of the session: src/reader.py")
+        await running.pilot.press("c")
+        await running.type("And without rows?", "enter", "enter")
+        await running.until_shown("address this review comment on the changes of the session.")
+        await running.until_idle()

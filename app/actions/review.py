@@ -1,0 +1,185 @@
+"""Actions on changes: review them, comment on them, keep or revert parts of them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent.records.errors import NothingToDo
+from agent.records.messages import AssistantMessage, MessageWithParts, TextPart, UserMessage
+from app.actions.custom_commands import send_command
+from app.commands.context import ActionContext
+from app.commands.registry import action
+
+if TYPE_CHECKING:  # loads the agent
+    from agent.session.review.changes import ReviewedChanges
+    from app.screens.review.changes import SentComment
+
+NOTHING_CHANGED = "Nothing has changed: neither in the working tree nor in this session."
+
+
+@action(
+    "session.changes",
+    "Review changes",
+    "Session",
+    slash=("review", "diff"),
+    keys=("<leader>d",),
+    argument="[turn, session, branch NAME, or pr NUMBER]",
+    gives_way=True,
+)
+async def review(context: ActionContext, argument: str) -> None:
+    """Show the changes of the working tree, the last turn, the session, a branch or a pull request,
+    to comment on lines and to revert parts. Any other argument has a sub-agent review it."""
+    changes = await _changes(context, argument)
+    if changes is None:
+        await send_command(context, "review", argument)
+    elif changes.files:
+        await review_changes(context, changes)
+    else:
+        raise NothingToDo(f"There are no changes to review in {changes.title}.")
+
+
+async def _changes(context: ActionContext, argument: str) -> "ReviewedChanges | None":
+    """Return the changes that *argument* names, None if it names none."""
+    from agent.session.review import changes  # only for a review
+
+    runtime = context.live.runtime
+    word, _, rest = argument.strip().partition(" ")
+    match word.lower().lstrip("#"), rest.strip():
+        case "", "":
+            return await _first_changes(context)
+        case "tree", "":
+            return await changes.working_tree_changes(runtime.project)
+        case "turn", "":
+            return await _session_changes(context, last_turn=True)
+        case "session", "":
+            return await _session_changes(context, last_turn=False)
+        case "branch", base if " " not in base:
+            return await changes.branch_changes(runtime.project, base)
+        case "pr", number if number.lstrip("#").isdigit():
+            return await _pull_request(context, number.lstrip("#"))
+        case number, "" if number.isdigit():
+            return await _pull_request(context, number)
+        case _:
+            return None
+
+
+async def _pull_request(context: ActionContext, number: str) -> "ReviewedChanges":
+    from agent.session.review.changes import pull_request_changes  # only for a review
+
+    runtime = context.live.runtime
+    if not runtime.trust.trusted and runtime.trust.status != "nothing":
+        # gh asks git about the repository, whose configuration can name programs.
+        raise NothingToDo("gh reads the settings of this repository: /trust the folder first.")
+    return await pull_request_changes(runtime.project, number)
+
+
+async def _first_changes(context: ActionContext) -> "ReviewedChanges":
+    """Return the changes of the working tree, or without a repository or changes those of the
+    session."""
+    from agent.session.review.changes import working_tree_changes  # only for a review
+
+    try:
+        found = await working_tree_changes(context.live.runtime.project)
+    except NothingToDo:
+        if context.live.session is None:
+            raise
+    else:
+        if found.files or context.live.session is None:
+            return found
+    found = await _session_changes(context, last_turn=False)
+    if not found.files:
+        raise NothingToDo(NOTHING_CHANGED)
+    return found
+
+
+async def _session_changes(context: ActionContext, *, last_turn: bool) -> "ReviewedChanges":
+    from agent.session.review.changes import ReviewedChanges  # only for a review
+
+    session, runtime = context.live.session, context.live.runtime
+    if session is None:
+        raise NothingToDo("No session is open.")
+    messages = await runtime.store.messages(session.id)
+    if last_turn:
+        messages = messages[_start_of_last_turn(messages) :]
+    files = await runtime.sessions.undo.changes.files(messages)
+    return ReviewedChanges("the last turn" if last_turn else "this session", files)
+
+
+def _start_of_last_turn(messages: Sequence[MessageWithParts]) -> int:
+    last = next(
+        (m.message.turn_id for m in reversed(messages) if isinstance(m.message, AssistantMessage)),
+        None,
+    )
+    return next(
+        (
+            index
+            for index, item in enumerate(messages)
+            if isinstance(item.message, AssistantMessage) and item.message.turn_id == last
+        ),
+        len(messages),
+    )
+
+
+async def review_changes(context: ActionContext, changes: "ReviewedChanges") -> None:
+    """Show the review, and send the comments that were made in it."""
+    from agent.session.review.comments import comments_message  # only for a review
+    from app.screens.review.changes import REVERT, ChangesScreen, ReviewState
+
+    live = context.live
+    drafts = live.review_drafts
+    screen = ChangesScreen(
+        f"Review of {changes.title}",
+        changes.files,
+        tasks=context.tasks,
+        notes=changes.notes,
+        write=live.runtime.sessions.undo.hunk_writer(live.runtime.project).write,
+        labels=REVERT,
+        state=ReviewState(drafts.get(changes.title, ())),
+        sent=await _sent_comments(context),
+    )
+    state = await context.show(screen)
+    if state is None:
+        return
+    drafts[changes.title] = () if state.send else state.comments
+    if state.send:
+        await context.send(comments_message(changes.title, state.comments), "steer")
+    elif state.comments:
+        context.notify("Your comments are kept until the program ends: /review continues.")
+
+
+async def _sent_comments(context: ActionContext) -> "tuple[SentComment, ...]":
+    """Return the comments of earlier reviews in this session, with the agent's replies."""
+    from agent.session.review.comments import comments_in, replies_in  # only for a review
+    from app.screens.review.changes import SentComment
+
+    session = context.live.session
+    if session is None:
+        return ()
+    found: list[SentComment] = []
+    messages = await context.live.runtime.store.messages(session.id)
+    for index, item in enumerate(messages):
+        if not isinstance(item.message, UserMessage):
+            continue
+        comments = comments_in(_text(item))
+        if comments:
+            replies = replies_in(_response(messages[index + 1 :]), len(comments))
+            found += [
+                SentComment(each, replies.get(number, ""))
+                for number, each in enumerate(comments, 1)
+            ]
+    return tuple(found)
+
+
+def _response(following: Sequence[MessageWithParts]) -> str:
+    """Return the final response of the turn that *following* begins with."""
+    text = ""
+    for item in following:
+        if isinstance(item.message, UserMessage) and not item.message.synthetic:
+            break
+        text = _text(item) or text
+    return text
+
+
+def _text(item: MessageWithParts) -> str:
+    return "\n".join(
+        part.text for part in item.parts if isinstance(part, TextPart) and not part.synthetic
+    )
