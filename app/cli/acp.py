@@ -3,13 +3,10 @@
 import argparse
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Mapping
 
-from app.cli.command_support import command_parser, exit_later, report, run_command
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from app.cli.command_support import command_parser, received_signals, report, run_command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,28 +51,19 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
     from app.acp.agent import AcpAgent  # as above
     from app.acp.stdio import StdioTransport  # as above
 
-    received: list[int] = []
-    stopped = asyncio.Event()
-
-    def stop(number: int) -> None:
-        received.append(number)
-        exit_later(128 + number)
-        stopped.set()
-
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop, number)
+    received = received_signals()
     agent = AcpAgent(RuntimePool(env))
     connection = AgentSideConnection(
         agent, StdioTransport(source, sink), listening=False, use_unstable_protocol=True
     )
     listening = asyncio.create_task(connection.listen(), name="acp")
-    stopping = asyncio.create_task(stopped.wait())
+    stopping = asyncio.create_task(received.get())
     try:
         await asyncio.wait({listening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopped = stopping.done()
     finally:
         stopping.cancel()
         listening.cancel()
         await agent.close()
         await connection.close()
-    return 128 + received[0] if received else 0
+    return 128 + stopping.result() if stopped else 0

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from app.cli.parser import CommandParser
 
 if TYPE_CHECKING:
+    import asyncio
+
     from agent.config.loading import LoadedConfig
     from agent.permission.trust.trust import Trust
     from agent.provider.catalog.catalog import Catalog
@@ -35,6 +37,9 @@ UNWRITABLE = frozenset(
 
 STDIN_WAIT = 3.0
 """Seconds after which the user is told that standard input is awaited."""
+
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that tell a server to end."""
 
 ENDING = 8.0
 """Seconds that a program has to end in order after a signal."""
@@ -122,6 +127,22 @@ def _stop_on_signals() -> list[int]:
         if signal.getsignal(number) is not signal.SIG_IGN:
             usual = signal.default_int_handler if number == signal.SIGINT else stop
             signal.signal(number, usual)
+    return received
+
+
+def received_signals() -> "asyncio.Queue[int]":
+    """Return the queue of the signals that tell a server to end: each is taken, and the program
+    exits soon after it, whatever it still waits for. Call it in the event loop."""
+    import asyncio  # not needed by --help
+
+    received: asyncio.Queue[int] = asyncio.Queue()
+
+    def stop(number: int) -> None:
+        exit_later(128 + number)
+        received.put_nowait(number)
+
+    for number in END_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
     return received
 
 

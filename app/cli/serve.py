@@ -3,14 +3,11 @@
 import argparse
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.cli.command_support import command_parser, exit_later, report, run_command
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from app.cli.command_support import command_parser, received_signals, report, run_command
 
 PORT = 4096
 """The port of opencode's server, which its clients try first."""
@@ -78,7 +75,7 @@ async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
     from app.server.folders import Folders  # as above
     from app.server.serving import listen, serving, web_app  # as above
 
-    received = _received_signals()
+    received = received_signals()
     data = Paths.find(env).data
     password = env.get(VARIABLE, "")
     secrets = {password} if password else ({load_token(data)} if not given.no_token else set[str]())
@@ -104,20 +101,6 @@ async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
         number = await received.get()
         await folders.close()
     return 128 + number
-
-
-def _received_signals() -> asyncio.Queue[int]:
-    """Return the queue of signals that tell the program to end."""
-    received: asyncio.Queue[int] = asyncio.Queue()
-
-    def stop(number: int) -> None:
-        exit_later(128 + number)
-        received.put_nowait(number)
-
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop, number)
-    return received
 
 
 def _in_url(host: str) -> str:
