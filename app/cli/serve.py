@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
 
 
 def _serve(given: argparse.Namespace) -> int:
-    from app.server.access import LOOPBACK  # not needed by --help
+    from app.server.access import LOOPBACK, is_origin  # not needed by --help
     from app.startup.logs import start_log  # as above
 
     local = given.hostname in LOOPBACK
@@ -63,6 +63,9 @@ def _serve(given: argparse.Namespace) -> int:
         return report(f"--no-token serves this machine only, not {given.hostname}.", 2)
     if not 0 <= given.port <= 65535:
         return report(f"{given.port} is not a port: choose 1 to 65535, or 0 for a free one.", 2)
+    for origin in given.cors:
+        if not is_origin(origin):
+            return report(f"{origin} is not an origin: write https://HOST or http://HOST:PORT.", 2)
     start_log(os.environ)
     return asyncio.run(_run(given, os.environ))
 

@@ -71,9 +71,12 @@ class Access:
             return 421, f"This server does not answer to the name {host!r}."
         origin = headers.get("origin")
         if origin is not None and not self._is_allowed(origin, headers):
-            return 403, f"Pages of {origin} cannot use this server: start it with --cors {origin}."
+            hint = f": start it with --cors {origin}" if is_origin(origin) else ""
+            return 403, f"Pages of {origin} cannot use this server{hint}."
         if self._needs_secret(scope) and not self._has_secret(headers):
             return 401, "Wrong or missing token: send it as the password of the user opencode."
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            return 400, "The address contains a NUL byte."
         if scope["method"] in {"POST", "PUT", "PATCH"}:
             return _refused_body(headers)
         return None
@@ -160,6 +163,12 @@ def _given_secrets(headers: Headers) -> list[str]:
         if user == USER:
             given.append(password)
     return given
+
+
+def is_origin(text: str) -> bool:
+    """Return whether *text* names the origin of pages. ``null``, of sandboxed frames, is none."""
+    parts = urlsplit(text)
+    return parts.scheme in {"http", "https"} and text == f"{parts.scheme}://{parts.netloc}"
 
 
 def _host_name(host: str) -> str:

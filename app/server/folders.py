@@ -81,6 +81,8 @@ class Folders:
         named = request.query_params.get("directory") or unquote(
             request.headers.get(DIRECTORY_HEADER, "")
         )
+        if "\0" in named:
+            raise RequestError(400, "The name of the folder contains a NUL byte.")
         return await self.open(named or self.default)
 
     async def open(self, directory: str) -> Folder:

@@ -27,6 +27,9 @@ from app.server.errors import RequestError
 from app.server.folders import Folder, Folders
 from app.server.prompt_content import prompt_of
 
+MAX_DIGITS = 15
+"""Digits of a number in a query: times in milliseconds have 13."""
+
 PAGE = 100
 """Sessions of a list that names no limit."""
 
@@ -309,6 +312,6 @@ def _number(text: str | None, default: int) -> int:
     """Return a query's number. Raises ``RequestError`` for one that is none."""
     if not text:
         return default
-    if not text.isdecimal():
-        raise RequestError(400, f"{text!r} is not a number.")
+    if not text.isdecimal() or len(text) > MAX_DIGITS:
+        raise RequestError(400, f"{text[:40]!r} is not a number, or too large.")
     return int(text)

@@ -60,6 +60,8 @@ async def test_it_serves_until_a_signal_comes(tmp_path: Path, number: signal.Sig
     [
         (("--hostname", "0.0.0.0"), "OPENCODE_SERVER_PASSWORD"),
         (("--port", "70000"), "70000"),
+        (("--cors", "null"), "null is not an origin"),
+        (("--cors", "http://host/path"), "http://host/path is not an origin"),
         (("/not/there",), "/not/there"),
     ],
 )

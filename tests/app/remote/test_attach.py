@@ -85,7 +85,7 @@ async def test_another_client_answers_first(served: Served, attach: Attach) -> N
         answer(Call("bash", {"command": "echo hi"}), Finish("calls")),
         answer(Text("Done."), Finish("stop")),
     )
-    async with attach() as first, attach() as second:
+    async with attach() as first, attach() as second, served.stream() as browser:
         await first.type("go", "enter")
         await first.until_shown("Run this command?")
         session = first.app.controller.live.session
@@ -96,6 +96,11 @@ async def test_another_client_answers_first(served: Served, attach: Attach) -> N
         await first.until_shown("Done.")
         await second.until_shown("Done.")
         assert "Run this command?" not in second.text()
+        asked = await browser.next("permission.asked")
+        replied = await browser.next("permission.replied")
+        assert (replied["requestID"], replied["reply"]) == (asked["id"], "once")
+        late = {"reply": "reject"}
+        await served.call("POST", f"/permission/{asked['id']}/reply", late, status=404)
         await second.until_idle()
 
 

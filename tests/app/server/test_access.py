@@ -60,6 +60,8 @@ async def test_pages_of_other_origins_are_refused(served: Served) -> None:
     assert await status(served, origin=own) == 200
     for origin in ("http://evil.example", "null", "http://localhost:1", "https://127.0.0.1"):
         assert await status(served, origin=origin) == 403, origin
+    framed = await served.client.get("/session", headers={"origin": "null"})
+    assert "--cors" not in framed.text
     preflight = await served.client.options("/session", headers={"origin": "http://evil.example"})
     assert preflight.status_code == 403
     assert "access-control-allow-origin" not in preflight.headers
@@ -131,6 +133,9 @@ WRONG_MODEL = """
         ("GET", "/session/ses_unknown", "", 404, "ses_unknown"),
         ("GET", "/session/{id}/message/msg_unknown", "", 404, "msg_unknown"),
         ("GET", "/session/{id}/message?limit=many", "", 400, "many"),
+        ("GET", "/session?limit=99999999999999999999", "", 400, "too large"),
+        ("GET", "/file/content?path=a%00b", "", 400, "NUL"),
+        ("GET", "/path?directory=/tmp%00x", "", 400, "NUL"),
         ("POST", "/session/{id}/command", '{"command": "nothing"}', 400, "nothing"),
         ("POST", "/permission/per_unknown/reply", '{"reply": "once"}', 404, "answered"),
         ("POST", "/permission/per_unknown/reply", '{"reply": "perhaps"}', 400, "reply"),
