@@ -17,6 +17,9 @@ HEARTBEAT = 10.0
 FRAME = 0.05
 """Seconds between two writes of a stream: what comes in between is sent together."""
 
+FEW = 20
+"""Streams that are written that often; more share as many writes, as each costs time."""
+
 HEADERS = {
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
@@ -28,12 +31,13 @@ ALIVE_EVERYWHERE = b'data: {"payload":{"type":"server.heartbeat","properties":{}
 CONNECTED_EVERYWHERE = b'data: {"payload":{"type":"server.connected","properties":{}}}\n\n'
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EventStreams:
     """Streams of server-sent events."""
 
     folders: Folders
     heartbeat: float = HEARTBEAT
+    _open: int = 0
 
     async def folder(self, request: Request) -> StreamingResponse:
         """The events of the folder that the request names."""
@@ -51,7 +55,7 @@ class EventStreams:
 
         async def chunks() -> AsyncGenerator[bytes]:
             try:
-                async for chunk in _lines(reader, line, ALIVE, self.heartbeat):
+                async for chunk in self._lines(reader, line, ALIVE):
                     yield chunk
             finally:
                 feed.disconnect(reader)
@@ -65,11 +69,26 @@ class EventStreams:
         async def chunks() -> AsyncGenerator[bytes]:
             with self.folders.reader_of_all() as reader:
                 yield CONNECTED_EVERYWHERE
-                lines = _lines(reader, _with_directory, ALIVE_EVERYWHERE, self.heartbeat)
-                async for chunk in lines:
+                async for chunk in self._lines(reader, _with_directory, ALIVE_EVERYWHERE):
                     yield chunk
 
         return _stream(chunks())
+
+    async def _lines(
+        self, reader: Reader, line: Callable[[Encoded], bytes], alive: bytes
+    ) -> AsyncGenerator[bytes]:
+        """Yield the lines of the events as they come, and *alive* when none came for a while."""
+        self._open += 1
+        try:
+            while not reader.closed:
+                taken = await reader.take(self.heartbeat)
+                if taken:
+                    yield b"".join(map(line, taken))
+                    await asyncio.sleep(FRAME * max(1, self._open / FEW))
+                elif not reader.closed:
+                    yield alive
+        finally:
+            self._open -= 1
 
 
 def _stream(chunks: AsyncGenerator[bytes]) -> StreamingResponse:
@@ -81,17 +100,3 @@ def _with_directory(event: Encoded) -> bytes:
         json.dumps(event.directory).encode(),
         event.data,
     )
-
-
-async def _lines(
-    reader: Reader, line: Callable[[Encoded], bytes], alive: bytes, heartbeat: float
-) -> AsyncGenerator[bytes]:
-    """Yield the lines of the events as they come, and *alive* when none came for *heartbeat*
-    seconds."""
-    while not reader.closed:
-        taken = await reader.take(heartbeat)
-        if taken:
-            yield b"".join(map(line, taken))
-            await asyncio.sleep(FRAME)
-        elif not reader.closed:
-            yield alive
