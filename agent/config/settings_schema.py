@@ -544,4 +544,5 @@ class Config:
     """Variables and files that ``{env:NAME}`` and ``{file:path}`` may read in the settings of a
     project that you trust. Only your own settings can list them."""
     snapshot: bool = True
-    """True to keep the folder's state at each step, so that changes can be undone."""
+    """True to keep the folder's state at each step, so that changes can be undone; without it, only
+    those by the edit tools can."""

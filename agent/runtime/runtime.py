@@ -296,7 +296,9 @@ def _session_services(
         agents=agents,
         registry=registry,
         shells=shells,
-        snapshots=Snapshots(opened.paths.data / "snapshots", str(opened.project)),
+        snapshots=Snapshots(
+            opened.paths.data / "snapshots", str(opened.project), enabled=config.snapshot
+        ),
         questions=questions,
         queues=Queues(store, bus),
         system_prompt=_system_prompt(opened, agents, guidance, registry, truncator, config),

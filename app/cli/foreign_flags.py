@@ -141,6 +141,25 @@ def command_first(argv: list[str]) -> list[str]:
     return [*argv[at : at + 1], *argv[:at], *argv[at + 1 :]] if at < len(argv) else argv
 
 
+def resumed(argv: list[str]) -> list[str]:
+    """Return the words after Codex's ``exec`` with those of its ``resume ID`` or ``resume --last``
+    as an option.
+
+    Raises ``ForeignOption`` if no session is named.
+    """
+    at = next((n for n, word in enumerate(argv) if not word.startswith("-")), 0)
+    if argv[at : at + 1] != ["resume"]:
+        return argv
+    rest = argv[at + 1 :]
+    if "--last" in rest:
+        rest.remove("--last")
+        return [*argv[:at], "--continue", *rest]
+    named = next((n for n, word in enumerate(rest) if not word.startswith("-")), None)
+    if named is None:
+        raise ForeignOption("exec resume needs the id of a session, or --last.")
+    return [*argv[:at], "--session", rest.pop(named), *rest]
+
+
 def own_words(argv: list[str]) -> list[str]:
     """Return *argv* in this program's own options.
 

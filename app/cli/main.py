@@ -163,6 +163,8 @@ def main(argv: list[str]) -> int:
     if argv and argv[0] in {"help", "version"} and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
     if argv and argv[0] in ALIASES and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
+        if ALIASES[argv[0]] == "run" and "resume" in argv:
+            return _resume(argv[1:])
         argv = [ALIASES[argv[0]], *argv[1:]]
     if argv and argv[0] in COMMANDS:
         import importlib  # only for commands
@@ -222,6 +224,18 @@ def _is_unknown(word: str) -> bool:
     """Return whether *word* can be neither an option nor a folder."""
     bare = word and not word.startswith(("-", "~")) and "/" not in word
     return bool(bare) and not os.path.lexists(word)
+
+
+def _resume(words: list[str]) -> int:
+    """Run Codex's ``exec resume``."""
+    from app.cli import run  # only for commands
+    from app.cli.command_support import report  # as above
+    from app.cli.foreign_flags import ForeignOption, resumed  # as above
+
+    try:
+        return run.main(resumed(words))
+    except ForeignOption as error:
+        return report(str(error), USAGE)
 
 
 def _suggestion(words: list[str]) -> str:

@@ -52,6 +52,8 @@ TIMEOUT = 30.0
 SUBMODULE_MODE = "160000"
 """The mode by which git marks a repository inside another one, such as a submodule."""
 
+OFF = "Snapshots are off in the settings: only changes by the edit tools can be undone."
+
 GIT_OPTIONS = (
     *("-c", "core.autocrlf=false"),
     *("-c", "core.quotePath=false"),
@@ -87,7 +89,7 @@ class Snapshots:
     """The snapshots of one project, under *folder*. No method raises: a folder without snapshots
     has an ``unavailable_reason``."""
 
-    def __init__(self, folder: Path, project: str) -> None:
+    def __init__(self, folder: Path, project: str, *, enabled: bool = True) -> None:
         self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
         self._project = project
         # An index of its own for each instance: none waits for another, and a killed one
@@ -99,7 +101,7 @@ class Snapshots:
         self._ready = False
         self._nested: tuple[str, ...] = ()
         """Repositories inside the project, which are never kept in the index."""
-        self.unavailable_reason = ""
+        self.unavailable_reason = "" if enabled else OFF
         """The reason why the project is not covered, empty while it is."""
 
     async def take(self) -> str | None:

@@ -20,6 +20,7 @@ def separate(harness: Harness, kind: str, monkeypatch: pytest.MonkeyPatch) -> No
     (sub / "run.sh").chmod(0o755)
     if kind == "home":
         monkeypatch.setenv("HOME", str(harness.folder))
+    if kind in {"home", "off"}:
         return
     if kind == "ignored repository":
         (harness.folder / ".gitignore").write_text("/sub/\n")
@@ -29,7 +30,7 @@ def separate(harness: Harness, kind: str, monkeypatch: pytest.MonkeyPatch) -> No
         git(sub, *words)
 
 
-SEPARATE = ("repository", "ignored repository", "no repository above", "home")
+SEPARATE = ("repository", "ignored repository", "no repository above", "home", "off")
 
 
 @pytest.mark.parametrize("kind", SEPARATE)
@@ -38,7 +39,7 @@ async def test_edits_where_the_project_has_no_snapshots_are_undone(
 ) -> None:
     """The agent's own edits in repositories inside the project and in folders that are not
     covered, over several prompts and steps, are undone and redone in order."""
-    async with open_harness(tmp_path, **FREE) as harness:
+    async with open_harness(tmp_path, snapshot=kind != "off", **FREE) as harness:
         separate(harness, kind, monkeypatch)
         states = [files(harness.folder)]
         session = await harness.session()
@@ -90,7 +91,7 @@ async def test_only_the_agents_edits_are_undone_where_there_are_no_snapshots(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """A sub-agent's patch is undone; a file that was changed since and changes of commands stay."""
-    async with open_harness(tmp_path, **FREE) as harness:
+    async with open_harness(tmp_path, snapshot=kind != "off", **FREE) as harness:
         separate(harness, kind, monkeypatch)
         session = await harness.session()
         patch = (

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from app.cli.foreign_flags import REJECTED, ForeignOption, command_first, own_words
+from app.cli.foreign_flags import REJECTED, ForeignOption, command_first, own_words, resumed
 from tests.app.cli.run.process import LAUNCHER, run
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.script import Call, Text, answer
@@ -86,6 +86,38 @@ def test_forms_of_other_programs_send_a_prompt(
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, b"said\n"), done.stderr
     assert "say it" in str(scripted.server.requests[0].body["messages"][-1])
+
+
+@pytest.mark.parametrize(
+    ("words", "own"),
+    [
+        ("resume ses_1 go", "--session ses_1 go"),
+        ("--json resume ses_1 go", "--json --session ses_1 go"),
+        ("resume --full-auto ses_1 go", "--session ses_1 --full-auto go"),
+        ("resume --last go", "--continue go"),
+        ("--yolo go", "--yolo go"),
+        ("go resume", "go resume"),
+    ],
+)
+def test_codex_resumes_a_session(words: str, own: str) -> None:
+    assert resumed(words.split()) == own.split()
+
+
+def test_a_session_is_resumed_as_codex_does(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(*[answer(Text("said"))] * 2)
+    assert run(installed, "first").returncode == 0
+    program = [*LAUNCHER[:-1], "exec", "resume"]
+    how = {"cwd": installed.project, "env": installed.env, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(
+        [*program, "--last", "second"], **how, capture_output=True, timeout=60, check=True
+    )
+    assert done.stdout == b"said\n"
+    assert "first" in str(scripted.server.requests[-1].body["messages"])
+    lost = subprocess.run(program, **how, capture_output=True, timeout=60, check=False)
+    assert lost.returncode == 2
+    assert lost.stderr.startswith(b"exec resume needs the id of a session, or --last.")
 
 
 def test_a_rejected_option_is_a_sentence(
