@@ -216,10 +216,15 @@ class RemoteShell(UserShell):
         super().__init__(services, runner, sessions.repository)
         self._sessions = sessions
 
-    async def start(self, session_id: str, command: str) -> None:
+    async def start(
+        self, session_id: str, command: str, *, timeout: int | None = None, by_user: bool = True
+    ) -> str:
+        if not by_user:  # the server would run it as the user's own
+            raise NothingToDo(NOT_THERE)
         if not isinstance(self._sessions.status(session_id), Idle):
             raise SessionBusy(BUSY)
         self._sessions.send(f"/session/{session_id}/shell", {"agent": "build", "command": command})
+        return ""
 
 
 class RemoteCompaction(CompactionRequests):

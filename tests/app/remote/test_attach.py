@@ -1,5 +1,10 @@
 """The full screen on a session of a server."""
 
+import pytest
+
+from agent.records.errors import NothingToDo
+from app.commands.registry import ORDER
+from app.tui.action_dispatcher import NOT_ON_A_SERVER
 from tests.app.remote.conftest import Attach
 from tests.app.server.conftest import Served
 from tests.app.server.test_sessions import prompted
@@ -221,9 +226,14 @@ async def test_shell_commands_run_at_the_server(served: Served, attach: Attach) 
 
 
 async def test_what_is_not_there_is_refused_in_a_sentence(served: Served, attach: Attach) -> None:
+    assert set(ORDER) >= NOT_ON_A_SERVER
     async with attach() as running:
-        await running.type("/permissions", "enter")
-        await running.until_shown("not available here, as the session is on")
+        for command in ("/permissions", "/goal the tests pass"):
+            await running.type(command, "enter")
+            await running.until_shown("not available here, as the session is on")
+        session = await served.session()
+        with pytest.raises(NothingToDo):
+            await running.runtime.sessions.run_check(session, "true", 1_000)
 
 
 async def test_an_unknown_session_ends_the_start(served: Served, attach: Attach) -> None:
