@@ -41,8 +41,8 @@ from agent.records.messages import (
 from agent.session.turn.executor import Slot, StepExecutor
 from agent.store.store import Store
 
-EVENTS_AT_ONCE = 32
-"""Events after which the event loop gets its turn, however many have arrived: 2 ms of decoding."""
+EVENTS_AT_ONCE = 128
+"""Events after which the event loop gets its turn, however many have arrived: 6 ms of decoding."""
 
 
 @frozen

@@ -387,22 +387,21 @@ def _write_failure(arguments: argparse.Namespace, error: "OpencodePyError") -> N
 
 
 def _writer(arguments: argparse.Namespace, runtime: "Runtime | None") -> "Writer":
-    from app.cli.run.foreign_formats import ClaudeLines, OpencodeLines  # loads the agent package
-    from app.cli.run.writers import JsonLines, TextWriter  # as above
+    from app.cli.run.writers import JsonLines, TextWriter  # loads the agent package
 
-    match arguments.format:
-        case "json":
-            return JsonLines(sys.stdout, deltas=arguments.deltas)
-        case "opencode":
-            return OpencodeLines(sys.stdout, sys.stderr, thinking=arguments.thinking)
-        case "claude" | "claude-result":
-            return ClaudeLines(
-                sys.stdout,
-                sys.stderr,
-                runtime,
-                deltas=arguments.deltas,
-                only_result=arguments.format == "claude-result",
-                mode="bypassPermissions" if arguments.auto else "default",
-            )
-        case _:
-            return TextWriter(sys.stdout, sys.stderr)
+    if arguments.format == "text":
+        return TextWriter(sys.stdout, sys.stderr)
+    if arguments.format == "json":
+        return JsonLines(sys.stdout, deltas=arguments.deltas)
+    from app.cli.run.foreign_formats import ClaudeLines, OpencodeLines  # only for these formats
+
+    if arguments.format == "opencode":
+        return OpencodeLines(sys.stdout, sys.stderr, thinking=arguments.thinking)
+    return ClaudeLines(
+        sys.stdout,
+        sys.stderr,
+        runtime,
+        deltas=arguments.deltas,
+        only_result=arguments.format == "claude-result",
+        mode="bypassPermissions" if arguments.auto else "default",
+    )
