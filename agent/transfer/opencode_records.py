@@ -55,7 +55,7 @@ from agent.records.requests import (
     QuestionOption,
 )
 from agent.tools.files.diffs import make_diff
-from agent.transfer.unified_diff import diff_blocks
+from agent.tools.files.unified_diff import parse_unified_diff
 
 FINISHES: tuple[Finish, ...] = get_args(Finish)
 
@@ -256,7 +256,8 @@ def _diffs(more: JsonObject) -> Iterator[DiffBlock]:
             found = True
             yield make_diff(path, before, after, "modify" if before else "create").block
     if not found:
-        yield from diff_blocks(text_of(more.get("diff")), text_of(more.get("filepath")))
+        diff, path = text_of(more.get("diff")), text_of(more.get("filepath"))
+        yield from (file.block for file in parse_unified_diff(diff, path))
 
 
 def todos_record(items: Json) -> tuple[TodoItem, ...]:

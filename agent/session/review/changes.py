@@ -16,7 +16,7 @@ from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.session.prompt.environment_block import MAIN_BRANCH_COMMAND, find_main_branch
 from agent.session.review.reviewed_file import ReviewedFile, reviewed_file
-from agent.session.review.unified_diff import parse_unified_diff
+from agent.tools.files.unified_diff import parse_unified_diff
 
 TIMEOUT = 20.0
 """Seconds for git, and for ``gh``, to print a diff."""

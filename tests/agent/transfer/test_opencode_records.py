@@ -1,13 +1,13 @@
 """opencode's shapes are read back as the records that they were made from."""
 
-from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.blocks import ShellBlock
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
 from agent.records.sandbox import READ_ONLY
 from agent.tools.files.diffs import make_diff
+from agent.tools.files.unified_diff import parse_unified_diff
 from agent.transfer import opencode_records as records
 from agent.transfer.opencode_requests import KEY, request_in
 from agent.transfer.opencode_shapes import diff_metadata, permission_shape
-from agent.transfer.unified_diff import diff_blocks
 
 
 def permission_request() -> PermissionRequest:
@@ -40,7 +40,7 @@ def test_diffs_of_several_files_are_read_back() -> None:
         make_diff("c.py", "gone\n", "", "delete").block,
     )
     text = str(diff_metadata(blocks)["diff"])
-    found = diff_blocks(text)
+    found = [file.block for file in parse_unified_diff(text)]
     assert [(b.path, b.change, b.added, b.removed) for b in found] == [
         (b.path, b.change, b.added, b.removed) for b in blocks
     ]
@@ -51,10 +51,11 @@ def test_diffs_of_several_files_are_read_back() -> None:
 
 
 def test_damaged_diffs_end_early() -> None:
-    assert diff_blocks("") == ()
-    assert diff_blocks("no diff\n@@ nonsense @@\n") == ()
-    (block,) = diff_blocks("@@ -1,9 +1,9 @@\n one", "a.txt")
-    assert isinstance(block, DiffBlock)
+    assert parse_unified_diff("") == ()
+    assert parse_unified_diff("no diff\n@@ nonsense @@\n") == ()
+    (file,) = parse_unified_diff("@@ -1,9 +1,9 @@\n one", "a.txt")
+    block = file.block
+    assert block.path == "a.txt"
     assert [line.text for line in block.hunks[0].lines] == ["one"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.session.review.unified_diff import parse_unified_diff
+from agent.tools.files.unified_diff import parse_unified_diff
 
 
 def git(folder: Path, *arguments: str) -> str:
