@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.files.disk import load
 from agent.files.text import decode, is_binary
-from agent.git import git, git_outputs, git_program
+from agent.git import find_repository, git, git_outputs, git_program
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.session.prompt.environment_block import MAIN_BRANCH_COMMAND, find_main_branch
@@ -31,6 +31,7 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name of a tree without files, which a repository without commits is compared with."""
 
 NO_REPOSITORY = "This folder is in no git repository, so there is no working tree to review."
+NO_ANSWER = f"git did not print the changes within {TIMEOUT:.0f} seconds, or it failed."
 
 
 @frozen
@@ -56,7 +57,8 @@ async def working_tree_changes(root: Path, base: str = "") -> ReviewedChanges:
         timeout=TIMEOUT,
     )
     if listed is None or others is None:
-        raise NothingToDo(NO_REPOSITORY)
+        known = await asyncio.to_thread(find_repository, root)
+        raise NothingToDo(NO_REPOSITORY if known is None else NO_ANSWER)
     return await asyncio.to_thread(_from_git, root, listed, others)
 
 
