@@ -304,7 +304,12 @@ def _untrusted(runtime: "Runtime") -> Iterator[str]:
         *(each.name for each in trust.found.steers),
         *(each.source for each in trust.found.runs),
     )
-    names = list(map(sanitize_line, dict.fromkeys(found)))
+    noticed = {notice.partition(":")[0] for notice in runtime.notices}
+    files = dict.fromkeys(name.partition(": ")[0] for name in found)
+    names = [sanitize_line(name) for name in files if name not in noticed]
+    if not names:
+        yield f"{trust.folder} is not trusted. Add --trust to use its files in this run."
+        return
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     yield (
         f"{trust.folder} is not trusted, so this is ignored: {', '.join(names[:MAX_NAMED])}{more}. "

@@ -166,6 +166,20 @@ async def test_a_session_learns_that_its_user_came_and_went(tmp_path: Path) -> N
             assert "Nobody is here" not in system(body)
 
 
+def test_each_ignored_file_is_named_once(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    settings = {"model": "x/y", "mcp": {"q": {"command": ["q"]}}}
+    (installed.project / "opencode.json").write_text(json.dumps(settings))
+    scripted.server.always(answer(Text("ok")))
+    first, second = run(installed, "a").stderr.decode().splitlines()
+    assert first.startswith("opencode.json: model, mcp ignored, since this folder is not trusted")
+    assert second.endswith("is not trusted. Add --trust to use its files in this run.")
+    (installed.project / "AGENTS.md").write_text("Say moin.\n")
+    _, second = run(installed, "a").stderr.decode().splitlines()
+    assert second.endswith("so this is ignored: AGENTS.md. Add --trust to use it in this run.")
+
+
 def test_ignored_instructions_are_reported_and_trust_applies_to_one_run(
     installed: InstalledProgram, scripted: ServerThread
 ) -> None:
