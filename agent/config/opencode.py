@@ -94,6 +94,7 @@ def translate(raw: JsonObject) -> None:
     for _, agent in _entries(raw.get("agent")):
         _rename(agent, "maxSteps", "steps")
         _rename(agent, "variant", "effort")
+        _take_effort(agent)
     for _, command in _entries(raw.get("command")):
         _rename(command, "variant", "effort")
     for name, provider in _entries(raw.get("provider")):
@@ -147,20 +148,28 @@ def _translate_provider(name: str, provider: JsonObject) -> None:
             del model["attachment"]
             model.setdefault("vision", attachment)
         _translate_variants(model)
-        options = model.get("options")
-        if isinstance(options, dict) and options.get("reasoningEffort") in _EFFORTS:
-            model.setdefault("effort", options.pop("reasoningEffort"))
-            if not options:
-                del model["options"]
+        if _take_effort(model):
+            model.setdefault("reasoning", True)
+
+
+def _take_effort(entry: JsonObject) -> bool:
+    """Turn the option ``reasoningEffort`` of an agent or a model into its effort; return whether
+    there was one."""
+    options = entry.get("options")
+    for place in (entry, *((options,) if isinstance(options, dict) else ())):
+        if place.get("reasoningEffort") in _EFFORTS:
+            entry.setdefault("effort", place.pop("reasoningEffort"))
+            return True
+    return False
 
 
 def _translate_variants(model: JsonObject) -> None:
-    """Turn the *variants* of a model into its levels of reasoning, if they are named like these."""
+    """Turn the *variants* of a model into its levels of reasoning, as far as they are named so."""
     variants = model.get("variants")
-    if not isinstance(variants, dict) or not {*variants} <= {*_EFFORTS}:
+    if not isinstance(variants, dict):
         return
-    del model["variants"]
     off = {n for n, each in variants.items() if isinstance(each, dict) and each.get("disabled")}
+    model["variants"] = {n: v for n, v in variants.items() if n not in off and n not in _EFFORTS}
     if levels := [name for name in _EFFORTS if name in variants and name not in off]:
         model.setdefault("efforts", list[Json](levels))
         model.setdefault("reasoning", True)

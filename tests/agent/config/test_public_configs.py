@@ -209,6 +209,24 @@ def test_other_spellings_are_understood(setting: Setting) -> None:
     assert rules == [("edit", "*", "allow"), ("edit", "*.lock", "deny"), ("edit", "*", "deny")]
 
 
+def test_efforts_are_read_where_opencode_has_them(setting: Setting) -> None:
+    variants = {
+        "high": {},
+        "low": {"disabled": True},
+        "quick": {"disabled": True},
+        "mine": {"x": 1},
+    }
+    model = {"variants": variants, "options": {"reasoningEffort": "high"}}
+    options = {"deep": {"reasoningEffort": "high"}, "wide": {"options": {"reasoningEffort": "low"}}}
+    setting.own({"provider": {"x": {"models": {"m": model}}}, "agent": options})
+    loaded = setting.load()
+    found = loaded.config.provider["x"].models["m"]
+    assert (found.efforts, found.effort, found.reasoning) == (("high",), "high", True)
+    assert [loaded.config.agent[name].effort for name in options] == ["high", "low"]
+    (notice,) = loaded.notices
+    assert "provider.x.models.m.variants has no effect: only levels of reasoning" in notice
+
+
 def test_what_is_so_here_anyway_needs_no_notice(setting: Setting) -> None:
     nothing = {"plugin": [], "experimental": {}, "autoupdate": False, "share": "disabled"}
     setting.theirs({**nothing, "agent": {"build": {"options": {}}}})
