@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from agent.records.events import (
 from agent.records.frozen import frozen
 from agent.records.goals import Goal
 from agent.records.json import encodable
+from agent.records.memory import MemoryOrigin
 from agent.records.messages import (
     AssistantMessage,
     Message,
@@ -44,7 +45,7 @@ from agent.records.messages import (
     is_open,
 )
 from agent.records.spending import SpendingUnit
-from agent.store import goals, lease, listing, queries, search, spending, stats, writes
+from agent.store import goals, lease, listing, memory, queries, search, spending, stats, writes
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
@@ -267,6 +268,14 @@ class Store:
         """Replace the goal of a session."""
         work = partial(goals.save_goal, session_id=session_id, goal=goal)
         await self._run_to_end(self._database.write(work))
+
+    async def memory_origins(self, file: str) -> dict[str, MemoryOrigin]:
+        """Return the origins of the lines of a memory file, by their text."""
+        return await self._database.read(partial(memory.origins, file=file))
+
+    async def save_memory_origins(self, file: str, lines: Mapping[str, MemoryOrigin]) -> None:
+        """Store the origins of *lines* of a memory file."""
+        await self._database.write(partial(memory.save_origins, file=file, lines=lines))
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the result can be from before its

@@ -1,20 +1,37 @@
 """Actions on instruction files and skills."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from agent.records.errors import NothingToDo
+from agent.records.memory import MemoryOrigin
 from agent.records.messages import Completed, ToolPart
 from agent.records.requests import PermissionReply
 from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
+from app.screens.base.small_dialogs import TextScreen
+from app.screens.memory import memory_text
 from app.screens.permission.screen import PermissionScreen
 from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
 
+if TYPE_CHECKING:  # imports the agent
+    from agent.session.prompt.guidance import InstructionDraft
+
 SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are ignored. /trust changes that."
+PROPOSE = "propose"
+MEMORY_USAGE = "/memory shows the memory file, /memory propose lets the agent propose lines."
+NO_SESSION = "No session is open yet: there is nothing to remember."
+PROPOSING = "The agent looks for what is worth remembering…"
+NOTHING_NEW = "The agent proposes nothing new to remember."
+NOTHING_WRITTEN = "Nothing was written."
+ASK_LINE = "Remember this? Change it, or close to skip it ({number} of {total})"
 NONE = "No instruction files are loaded. /init creates one, and # adds a line to it."
 
 
@@ -27,17 +44,82 @@ NONE = "No instruction files are loaded. /init creates one, and # adds a line to
 )
 async def remember(context: ActionContext, argument: str) -> None:
     """Ask about the change as about any edit, then write it."""
-    notes = context.live.runtime.guidance.instruction_editor
-    draft = await notes.draft(argument)
+    draft = await context.live.runtime.guidance.instruction_editor.draft(argument)
     reply = await context.show(PermissionScreen(draft.request, grace=0.0, can_wait=False))
     if not isinstance(reply, PermissionReply) or reply.answer == "reject":
         if not context.prompt.text:
             context.prompt.set_text(f"# {argument}")
         return
-    name = await notes.write(draft, reply)
-    used = context.live.runtime.trust.trusted
-    more = "" if used else " It is used once you trust this folder (/trust)."
+    session = context.live.session
+    origin = MemoryOrigin("user", time.time(), session.id if session is not None else "")
+    await _write(context, draft, reply, {" ".join(argument.split()): origin})
+
+
+async def _write(
+    context: ActionContext,
+    draft: "InstructionDraft",
+    reply: PermissionReply,
+    origins: Mapping[str, MemoryOrigin],
+) -> None:
+    from agent.session.memory import write_lines  # loads the agent package
+
+    runtime = context.live.runtime
+    editor = runtime.guidance.instruction_editor
+    name = await write_lines(runtime.store, editor, draft, reply, origins)
+    more = "" if runtime.trust.trusted else " It is used once you trust this folder (/trust)."
     context.notify(f"Added to {sanitize_line(name)}.{more}")
+
+
+@action(
+    "folder.memory",
+    "Memory of the project",
+    "Program",
+    slash=("memory",),
+    argument="[propose]",
+)
+async def memory(context: ActionContext, argument: str) -> None:
+    """Show where each line of the memory file comes from, or let the agent propose lines."""
+    from agent.session.memory import memory_lines  # loads the agent package
+
+    if argument.strip().lower() == PROPOSE:
+        await _propose(context)
+    elif argument.strip():
+        raise NothingToDo(MEMORY_USAGE)
+    else:
+        runtime = context.live.runtime
+        path, lines = await memory_lines(runtime.store, runtime.guidance.instruction_editor)
+        page = partial(memory_text, path, lines)
+        await context.show(PageScreen("Memory of the project", page))
+
+
+async def _propose(context: ActionContext) -> None:
+    """Let the user accept, edit or skip each proposed line, then show the change as a diff."""
+    from agent.session.memory import propose  # loads the agent package
+
+    runtime, session = context.live.runtime, context.live.session
+    if session is None:
+        raise NothingToDo(NO_SESSION)
+    editor = runtime.guidance.instruction_editor
+    context.notify(PROPOSING)
+    lines = await propose(runtime.sessions.quick_questions, editor, session.id)
+    if not lines:
+        context.notify(NOTHING_NEW)
+        return
+    kept: dict[str, MemoryOrigin] = {}
+    for number, line in enumerate(lines, 1):
+        question = ASK_LINE.format(number=number, total=len(lines))
+        if given := await context.show(TextScreen(question, line)):
+            text = " ".join(given.split())
+            kept[text] = MemoryOrigin("agent", time.time(), session.id, text != line)
+    if not kept:
+        context.notify(NOTHING_WRITTEN)
+        return
+    draft = await editor.draft(*kept)
+    reply = await context.show(PermissionScreen(draft.request, grace=0.0, can_wait=False))
+    if isinstance(reply, PermissionReply) and reply.answer != "reject":
+        await _write(context, draft, reply, kept)
+    else:
+        context.notify(NOTHING_WRITTEN)
 
 
 @action(
@@ -60,7 +142,7 @@ async def init(context: ActionContext, argument: str) -> None:
     "folder.instructions",
     "Show the loaded instructions and skills",
     "Program",
-    slash=("instructions", "skills", "memory"),
+    slash=("instructions", "skills"),
 )
 async def instructions(context: ActionContext, argument: str) -> None:
     runtime = context.live.runtime

@@ -96,6 +96,7 @@ ORDER: tuple[str, ...] = (
     "mcp.list",
     "lsp.show",
     "app.stats",
+    "folder.memory",
     "folder.instructions",
     "app.status",
     "folder.trust",

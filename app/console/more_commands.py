@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agent.records.errors import NothingToDo
+from agent.records.memory import MemoryOrigin
 from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply
 from app.text.excerpt import excerpt
@@ -70,7 +71,7 @@ class Console(Protocol):
         """Return the result of *work*. Raises ``NothingToDo`` if Ctrl+C stops it."""
         ...
 
-    async def follow(self, work: Awaitable[None]) -> None:
+    async def follow(self, work: Awaitable[object]) -> None:
         """Start *work* in the open session and print what happens until it is over."""
         ...
 
@@ -234,16 +235,55 @@ async def instructions(console: Console, argument: str) -> None:
 
 
 async def remember(console: Console, argument: str) -> None:
-    from app.widgets.permission_subject import plain_text  # loads Textual
-
     if not argument:
         raise NothingToDo("Give the line: /remember LINE.")
+    session_id = console.session.id if console.session is not None else ""
+    origin = MemoryOrigin("user", time.time(), session_id)
+    await _write_lines(console, {" ".join(argument.split()): origin})
+
+
+async def _write_lines(console: Console, lines: Mapping[str, MemoryOrigin]) -> None:
+    """Show the change that adds *lines* to the instructions, and write it if the user agrees."""
+    from agent.session.memory import write_lines  # loads the agent package
+    from app.widgets.permission_subject import plain_text  # loads Textual
+
     editor = console.runtime.guidance.instruction_editor
-    draft = await editor.draft(argument)
+    draft = await editor.draft(*lines)
     console.say("\n".join(plain_text(draft.request.blocks)))
     if (await console.ask("Write this? yes or no")).strip().lower() in {"y", "yes"}:
-        name = await editor.write(draft, PermissionReply("once"))
+        once = PermissionReply("once")
+        name = await write_lines(console.runtime.store, editor, draft, once, lines)
         console.say(f"Added to {name}.")
+
+
+async def memory(console: Console, argument: str) -> None:
+    """Show the memory file, or go through the lines that the agent proposes for it."""
+    from agent.session.memory import memory_lines, propose  # loads the agent package
+    from app.actions.instructions import MEMORY_USAGE, NOTHING_NEW, NOTHING_WRITTEN, PROPOSE
+    from app.screens.memory import memory_text  # loads Textual
+
+    runtime = console.runtime
+    editor = runtime.guidance.instruction_editor
+    if argument not in {"", PROPOSE}:
+        raise NothingToDo(MEMORY_USAGE)
+    if not argument:
+        path, lines = await memory_lines(runtime.store, editor)
+        console.say(memory_text(path, lines, WIDTH).plain)
+        return
+    session = open_session(console)
+    kept: dict[str, MemoryOrigin] = {}
+    for line in (proposed := await propose(runtime.sessions.quick_questions, editor, session.id)):
+        console.say(f"- {line}")
+        given = " ".join(
+            (await console.ask("y keeps it, n skips it, other text replaces it")).split()
+        )
+        text = line if given.lower() in {"y", "yes"} else given
+        if text and given.lower() not in {"n", "no"}:
+            kept[text] = MemoryOrigin("agent", time.time(), session.id, text != line)
+    if kept:
+        await _write_lines(console, kept)
+    else:
+        console.say(NOTHING_WRITTEN if proposed else NOTHING_NEW)
 
 
 async def init(console: Console, argument: str) -> None:
@@ -324,7 +364,10 @@ MORE_COMMANDS: Mapping[str, Command] = {
         "[session or day] [amount or off]", "shows or sets the caps on spending", budget
     ),
     "instructions": Command(
-        "", "lists the loaded instructions and skills", instructions, ("skills", "memory")
+        "", "lists the loaded instructions and skills", instructions, ("skills",)
+    ),
+    "memory": Command(
+        "[propose]", "shows the memory file, or lets the agent propose lines", memory
     ),
     "remember": Command("line", "adds a line to the project's instructions", remember),
     "init": Command("[what matters]", "creates AGENTS.md for this project", init),

@@ -311,7 +311,7 @@ class PlainConsole:
     async def ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
         return await ask_trust(question, self.printer, self.lines)
 
-    async def follow(self, work: Awaitable[None]) -> None:
+    async def follow(self, work: Awaitable[object]) -> None:
         """Start *work* in the open session and print what happens until it is over."""
         session, subscription = self._session, self._subscription
         assert session is not None  # of the callers

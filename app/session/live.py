@@ -280,7 +280,8 @@ class LiveSession:
         self.view = SessionView(snapshot)
         self._follow(subscription)
         self._opened(self.view)
-        self._tasks.spawn(self._report_goal(session_id), "looking for a goal")
+        if not self.runtime.server:
+            self._tasks.spawn(self._report_goal(session_id), "looking for a goal")
         if self.view.elsewhere:
             self._tasks.spawn(self._watch(self.view), "watching another program's session")
 

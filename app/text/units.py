@@ -41,6 +41,12 @@ def day(when: float, now: float, zone: tzinfo | None = None) -> str:
     )
 
 
+def calendar_date(when: float, zone: tzinfo | None = None) -> str:
+    """Return a date such as ``29 November 2026``."""
+    then = datetime.fromtimestamp(when, UTC).astimezone(zone)
+    return f"{then.day} {then.strftime('%B %Y')}"
+
+
 def clock(when: float, zone: tzinfo | None = None) -> str:
     """Return the time of day, such as ``14:05``."""
     return datetime.fromtimestamp(when, UTC).astimezone(zone).strftime("%H:%M")

@@ -46,6 +46,7 @@ NOT_ON_A_SERVER = frozenset(
         "app.stats",
         "folder.init",
         "folder.instructions",
+        "folder.memory",
         "folder.remember",
         "folder.trust",
         "lsp.show",

@@ -20,7 +20,7 @@ from agent.session.prompt.instructions import Instructions, InstructionsMode, pr
 from agent.skills import FoundSkills, Skills
 from agent.tools.core.base import ToolContext
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
-from agent.tools.files.paths import resolve_path
+from agent.tools.files.paths import ToolPath, resolve_path
 from agent.tools.files.text_file import load_text
 
 NEW_FILE = "# Instructions for coding agents\n\n"
@@ -48,11 +48,23 @@ class InstructionEditor:
         self._mode: InstructionsMode = mode
         self._files = FileTracker()
 
-    async def draft(self, line: str) -> InstructionDraft:
-        """Return the change that adds *line*. Raises ``ToolError`` when the file cannot be
+    async def draft(self, *lines: str) -> InstructionDraft:
+        """Return the change that adds *lines*. Raises ``ToolError`` when the file cannot be
         changed."""
-        check_text(line, "the line")
-        return await asyncio.to_thread(self._draft, " ".join(line.split()))
+        for line in lines:
+            check_text(line, "the line")
+        return await asyncio.to_thread(self._draft, [" ".join(line.split()) for line in lines])
+
+    async def read(self) -> tuple[str, str]:
+        """Return the path of the file, and its text; "" for a file that does not exist yet. Raises
+        ``ToolError``."""
+
+        def read() -> tuple[str, str]:
+            target = self._target()
+            loaded = load_text(target)
+            return target.real, loaded.file.text if loaded else ""
+
+        return await asyncio.to_thread(read)
 
     async def write(self, draft: InstructionDraft, reply: PermissionReply) -> str:
         """Write the change as shown; return the name of the file. Raises ``ToolError``."""
@@ -60,18 +72,26 @@ class InstructionEditor:
         self._trust.trust_own_file()
         return done.target.shown
 
-    def _draft(self, line: str) -> InstructionDraft:
-        if not line:
-            raise ToolError("Nothing to add. Write the line after the #.")
+    def _target(self) -> ToolPath:
         found = project_files(self._directory, self._project, self._mode)
         path = found[-1] if found else self._project / "AGENTS.md"
         target = resolve_path(str(path), self._context())
         if target.outside:
             raise ToolError(f"{target.shown} leads out of the project, so nothing is added to it.")
+        return target
+
+    def _draft(self, lines: list[str]) -> InstructionDraft:
+        if not all(lines):
+            raise ToolError("Nothing to add. Write the line after the #.")
+        target = self._target()
         loaded = load_text(target)
-        change = plan_change(target, loaded, _with_line(loaded.file.text if loaded else "", line))
+        text = loaded.file.text if loaded else ""
+        for line in lines:
+            text = _with_line(text, line)
+        change = plan_change(target, loaded, text)
+        added = "this line" if len(lines) == 1 else "these lines"
         need = PermissionNeed(
-            "edit", target.real_pattern, reason="you add this line", root=target.project
+            "edit", target.real_pattern, reason=f"you add {added}", root=target.project
         )
         request = PermissionRequest(
             id=new_id("per"),
@@ -81,7 +101,7 @@ class InstructionEditor:
             call_id="",
             agent="you",
             tool="edit",
-            heading=f"Add this line to {target.shown}?",
+            heading=f"Add {added} to {target.shown}?",
             folder=str(self._directory),
             blocks=(change.diff.block,),
             needs=(EvaluatedNeed(need, "ask", need.reason),),

@@ -8,6 +8,8 @@ import pytest
 
 from agent.records.messages import TextPart
 from tests.app.conftest import Running, Starter
+from tests.support.model_server import ModelServer
+from tests.support.script import Text, answer
 from tests.support.snapshots import assert_in_light, assert_snapshot
 
 
@@ -159,3 +161,54 @@ async def test_the_list_reports_settings_ignored_in_an_untrusted_folder(
         await running.type("/instructions", "enter")
         await running.until_shown("This folder is not trusted, so its own files are ignored.")
         assert "No instruction files are loaded" in running.text()
+
+
+async def test_the_memory_is_proposed_edited_and_shown_with_its_origin(
+    scripted: ModelServer, start: Starter, work: Path
+) -> None:
+    scripted.script(
+        answer(Text("Done.")), answer(Text("- Use pnpm\n- Tests take long\n- A wrong fact"))
+    )
+    async with start() as running:
+        await running.type("Install it", "enter")
+        await running.until_shown("Done.")
+        await running.until_idle()
+        await running.type("/memory propose", "enter")
+        await running.until_shown("Remember this? Change it, or close to skip it (1 of 3)")
+        await running.pilot.press("enter")
+        await running.until_shown("(2 of 3)")
+        await running.type(" on Windows", "enter")
+        await running.until_shown("(3 of 3)")
+        await running.pilot.press("escape")
+        await running.until_shown("Add these lines to AGENTS.md?")
+        assert not (work / "AGENTS.md").exists()
+        await running.pilot.press("o")
+        await running.until_shown("Added to AGENTS.md.")
+        text = (work / "AGENTS.md").read_text()
+        assert text.endswith("\n- Use pnpm\n- Tests take long on Windows\n")
+        await running.type("/memory", "enter")
+        await running.until_shown("Memory of the project")
+        shown = running.text()
+        assert "proposed by the agent, accepted by you, in “Install it”" in shown
+        assert "accepted by you, changed by you" in shown
+
+
+async def test_rejected_memory_is_not_written(
+    scripted: ModelServer, start: Starter, work: Path
+) -> None:
+    scripted.script(answer(Text("Done.")), answer(Text("- Use pnpm")), answer(Text("none")))
+    async with start() as running:
+        await running.type("/memory propose", "enter")
+        await running.until_shown("No session is open yet")
+        await running.type("Install it", "enter")
+        await running.until_shown("Done.")
+        await running.until_idle()
+        await running.type("/memory propose", "enter")
+        await running.until_shown("(1 of 1)")
+        await running.pilot.press("enter")
+        await running.until_shown("Add this line to AGENTS.md?")
+        await running.pilot.press("escape")
+        await running.until_shown("Nothing was written.")
+        assert not (work / "AGENTS.md").exists()
+        await running.type("/memory propose", "enter")
+        await running.until_shown("proposes nothing new")

@@ -11,6 +11,7 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.provider.device_login import LoginCode
 from agent.records.blocks import TodoItem
+from agent.records.memory import MemoryLine, MemoryOrigin
 from agent.records.messages import Busy
 from agent.records.spending import RateLimit, SpendingCap
 from agent.session.review.comments import ReviewComment
@@ -21,6 +22,7 @@ from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, TextScreen
 from app.screens.code_login import CodeLoginScreen
+from app.screens.memory import memory_text
 from app.screens.pager import PagerScreen
 from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
@@ -160,9 +162,23 @@ def spending() -> PageScreen:
     return PageScreen("Spending", partial(spending_text, caps, {"anthropic": (24.0, limits)}, 36.0))
 
 
+def memory() -> PageScreen:
+    agent = MemoryOrigin("agent", 0.0, "ses_1", edited=True)
+    lines = (
+        MemoryLine("# Instructions for coding agents"),
+        MemoryLine("- Use pnpm, [never] npm"),
+        MemoryLine("- Tests run with `make test`", agent, "Fix the import of 表"),
+        MemoryLine("- No tabs", MemoryOrigin("user", 86_400.0)),
+        MemoryLine("- The API is at api/", MemoryOrigin("agent", 0.0, "ses_gone")),
+    )
+    page = partial(memory_text, "/home/me/shop/AGENTS.md", lines)
+    return PageScreen("Memory of the project", page)
+
+
 SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "agents": agents,
     "pager": pager,
+    "memory": memory,
     "spending": spending,
     "themes": themes_list,
     "prompts": lambda: PromptsScreen(("Fix the import\nof empty files", "表を直す", "Run it")),
