@@ -13,7 +13,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,25 +139,50 @@ async def git_outputs(
     found = await asyncio.to_thread(find_repository, Path(directory))
     if found is None:
         return nothing
+    try:
+        async with private_git_dir(found, timeout) as git_dir:
+            outputs = await asyncio.gather(
+                *(
+                    run_git(
+                        *("--git-dir", str(git_dir), "--work-tree", str(found.root)),
+                        *(command, *COMMANDS[command], *others),
+                        directory=directory,
+                        timeout=timeout,
+                    )
+                    for command, *others in commands
+                )
+            )
+    except OSError:
+        return nothing
+    return tuple(each if each is None else each.decode("utf-8", "replace") for each in outputs)
+
+
+@contextlib.asynccontextmanager
+async def private_git_dir(
+    found: RepositoryPaths, timeout: float = TIMEOUT, *, writes: bool = False
+) -> AsyncGenerator[Path]:
+    """Make a private git directory for a repository; it is removed afterwards. *writes* is true for
+    commands that change the repository: they take a link to nothing for an operation in progress.
+
+    Raises ``OSError``.
+    """
     settings = await read_settings(found.common_dir / "config", timeout)
     with tempfile.TemporaryDirectory(prefix="opencode-py-git-", ignore_cleanup_errors=True) as name:
-        private = Path(name) / ".git"
-        try:
-            git_dir = await asyncio.to_thread(link_repository, found, private, settings)
-        except OSError:
-            return nothing
-        outputs = await asyncio.gather(
-            *(
-                run_git(
-                    *("--git-dir", str(git_dir), "--work-tree", str(found.root)),
-                    *(command, *COMMANDS[command], *others),
-                    directory=directory,
-                    timeout=timeout,
-                )
-                for command, *others in commands
-            )
-        )
-    return tuple(each if each is None else each.decode("utf-8", "replace") for each in outputs)
+        git_dir = await asyncio.to_thread(link_repository, found, Path(name) / ".git", settings)
+        for path in git_dir.iterdir() if writes else ():
+            if path.is_symlink() and not path.exists():
+                path.unlink()
+        yield git_dir
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """The end of a git command."""
+
+    ok: bool
+    output: bytes = b""
+    errors: str = ""
+    """What it printed to standard error, or why it has no output."""
 
 
 async def run_git(
@@ -173,9 +198,23 @@ async def run_git(
     input; a variable of *environment* that is None is not set. None where there is no git, the
     call failed, or it took longer than *timeout* seconds; a cancelled call leaves no process.
     """
+    result = await git_result(
+        *arguments, directory=directory, timeout=timeout, given=given, environment=environment
+    )
+    return result.output if result.ok else None
+
+
+async def git_result(
+    *arguments: str,
+    directory: str,
+    timeout: float,
+    given: bytes | None = None,
+    environment: Mapping[str, str | None] | None = None,
+) -> GitResult:
+    """Run git as ``run_git`` does and return how it ended."""
     program = git_program()
     if program is None:
-        return None
+        return GitResult(ok=False, errors="git is not installed")
     variables: dict[str, str | None]
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     variables |= {**ENVIRONMENT, **(environment or {})}
@@ -188,21 +227,21 @@ async def run_git(
             env={name: value for name, value in variables.items() if value is not None},
             stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-    except OSError:  # the folder is gone, or cannot be entered
-        return None
+    except OSError as error:  # the folder is gone, or cannot be entered
+        return GitResult(ok=False, errors=(error.strerror or str(error)).lower())
     try:
-        output, _ = await asyncio.wait_for(process.communicate(given), timeout)
+        output, errors = await asyncio.wait_for(process.communicate(given), timeout)
     except BaseException as error:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
         if isinstance(error, TimeoutError):
-            return None
+            return GitResult(ok=False, errors=f"git took longer than {timeout:g} seconds")
         raise
-    return output if process.returncode == 0 else None
+    return GitResult(process.returncode == 0, output, errors.decode("utf-8", "replace"))
 
 
 def git_program(name: str = "git") -> str | None:

@@ -443,6 +443,19 @@ class WebfetchConfig:
 
 
 @frozen(kw_only=True)
+class WorktreeConfig:
+    """The worktrees that ``/new --worktree`` and ``opencode-py -w`` make."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    copy: tuple[str, ...] = ()
+    """Ignored files that a new worktree gets a copy of, as paths or patterns from the project's
+    root: ``.env``, ``config/*.local.json``."""
+    setup: str = ""
+    """A shell command that runs in a new worktree before it is used: ``npm ci``."""
+
+
+@frozen(kw_only=True)
 class WebsearchConfig:
     """The search engine behind the ``websearch`` tool; without a *provider* there is no such
     tool. The key can also be in ``BRAVE_API_KEY``, ``TAVILY_API_KEY`` or ``EXA_API_KEY``."""
@@ -523,6 +536,8 @@ class Config:
     """Fetching of web pages."""
     websearch: WebsearchConfig = field(default_factory=WebsearchConfig)
     """The search engine behind ``websearch``."""
+    worktree: WorktreeConfig = field(default_factory=WorktreeConfig)
+    """What new worktrees get."""
     retry: RetryConfig = field(default_factory=RetryConfig)
     """Retries when a provider fails temporarily."""
     fallback: FallbackConfig = field(default_factory=FallbackConfig)

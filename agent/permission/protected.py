@@ -81,6 +81,16 @@ def _below(parts: list[str], parents: frozenset[str], folders: frozenset[str]) -
     return any(a in parents and b in folders for a, b in itertools.pairwise(parts))
 
 
+def _is_own(parts: list[str]) -> bool:
+    """Return whether a path is of this program's own folders, and not a file in a worktree."""
+    if not _below(parts, _OWN_PARENTS, _OWN_FOLDERS):
+        return False
+    below = next(
+        n for n, a in enumerate(parts) if a in _OWN_FOLDERS and parts[n - 1] in _OWN_PARENTS
+    )
+    return parts[below + 1 : below + 2] != ["worktrees"] or len(parts) < below + 5
+
+
 @lru_cache(maxsize=8192)
 def is_secret(path: str) -> bool:
     """Return whether a file or folder of this name usually holds secrets, unlike examples and
@@ -174,7 +184,7 @@ def is_guarded(path: str, absolute: str = "") -> bool:
     if f"/{'/'.join(parts)}".endswith(_GUARDED_PATHS):
         return True
     whole = _parts(absolute) if absolute else parts
-    if not _HOME_FOLDERS.isdisjoint(whole) or _below(whole, _OWN_PARENTS, _OWN_FOLDERS):
+    if not _HOME_FOLDERS.isdisjoint(whole) or _is_own(whole):
         return True
     return _below(parts, frozenset({".config"}), _SETTINGS_FOLDERS)
 

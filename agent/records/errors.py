@@ -7,6 +7,7 @@
     │   └── StoreUnavailable cannot be opened or written (permissions, full disk)
     ├── SessionNotFound
     ├── SessionBusy          a turn already runs and the call cannot be queued
+    ├── WorktreeError        a worktree cannot be made, merged or removed
     ├── NothingToDo          the requested action has nothing to work on
     ├── ModelNotFound        no such provider or model
     ├── AgentNotFound        no agent of that name
@@ -56,6 +57,10 @@ class SessionNotFound(OpencodePyError):
 
 
 class SessionBusy(OpencodePyError):
+    pass
+
+
+class WorktreeError(OpencodePyError):
     pass
 
 

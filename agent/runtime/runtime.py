@@ -57,6 +57,7 @@ from agent.runtime.service_factories import (
     turn_limits,
     web_client,
 )
+from agent.runtime.worktrees import related_folders
 from agent.session.context.cache_watch import CacheWatch
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.guidance import Guidance
@@ -320,12 +321,19 @@ def _session_services(
     )
 
 
+def _repository(opened: OpenedFolder, agents: Agents) -> SessionRepository:
+    return SessionRepository(
+        *(opened.store, agents, str(opened.directory), str(opened.project)),
+        worktrees=partial(related_folders, opened.paths, opened.directory, opened.project),
+    )
+
+
 def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) -> Runtime:
     """Build the services of *opened*. *make_sessions* makes the one that front ends call."""
     catalog, agents, loaded = models_and_agents(opened)
     config, bus, store = loaded.config, opened.bus, opened.store
     guidance = Guidance.for_folder(opened.directory, opened.trust, opened.paths, opened.env, config)
-    folder = SessionRepository(store, agents, str(opened.directory), str(opened.project))
+    folder = _repository(opened, agents)
     sandbox = command_sandbox(config, opened.paths, opened.env, bus)
     hooks, unused = hook_service(opened, loaded, sandbox)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory), opened.transcripts)

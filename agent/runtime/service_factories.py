@@ -28,6 +28,7 @@ from agent.provider.catalog.from_config import secret_variables
 from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.tool_facts import Answering
+from agent.runtime.worktrees import worktrees_folder
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.fallback import Fallbacks
@@ -207,7 +208,7 @@ def command_sandbox(
         SandboxFolders(
             home=os.path.realpath(home_folder(env)),
             data=str(paths.data),
-            readable=(str(paths.data / "spill"),),
+            readable=(str(paths.data / "spill"), str(worktrees_folder(paths))),
             config=str(paths.config),
             writable=tuple(
                 os.path.realpath(expand_home(folder, env))

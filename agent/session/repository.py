@@ -79,6 +79,9 @@ def _brought(agent: AgentInfo, session: Session) -> bool:
     return _has_own(agent) and own_model and agent.effort in {None, session.effort}
 
 
+MAX_ADOPTED = 10_000
+"""The most sessions that are moved with a folder."""
+
 FORKED = (
     "This session was forked while the sub-agent was working, so its report goes to the original "
     "session. Start it again if you need its report here."
@@ -90,7 +93,11 @@ PLACES_TIMEOUT = 2.0
 
 
 class SessionRepository:
-    """Sessions that were opened in *directory*, whose project root is *project*."""
+    """Sessions that were opened in *directory*, whose project root is *project*.
+
+    *worktrees* returns the folders of the program's own worktrees: their sessions are listed here
+    and stay there.
+    """
 
     def __init__(
         self,
@@ -99,8 +106,10 @@ class SessionRepository:
         directory: str,
         project: str,
         clock: Callable[[], float] = time.time,
+        worktrees: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self._store = store
+        self._worktrees = worktrees
         self.switch_agent = AgentSwitch(agents, store)
         self._path = directory
         self._project = project
@@ -175,16 +184,18 @@ class SessionRepository:
         """Return the other places of this folder, whose sessions are listed with its own."""
         if self._places is None:
             self._places = await other_places(self._store, self._path)
-        return self._places
+        return tuple(dict.fromkeys((*self._places, *await asyncio.to_thread(self._worktrees))))
 
     async def open(self, session_id: str) -> Session:
         """Return a session to work in. One of another place of this folder is moved here, with the
-        sessions of its sub-agents, unless a turn of it runs elsewhere.
+        sessions of its sub-agents, unless it belongs to a worktree or a turn of it runs elsewhere.
 
         Raises ``SessionNotFound``.
         """
         session = await self._store.session(session_id)
         if session.directory == self._path or session.directory not in await self.elsewhere():
+            return session
+        if session.directory in await asyncio.to_thread(self._worktrees):
             return session
         if await self._store.foreign_lease(session_id):
             return session
@@ -192,6 +203,11 @@ class SessionRepository:
             if child.directory == session.directory:
                 await self.update(child.id, self._moved_here)
         return await self.update(session_id, self._moved_here)
+
+    async def adopt(self, directory: str) -> None:
+        """Move the sessions of *directory*, which is being removed, here."""
+        for session in await self._store.sessions(directory=directory, limit=MAX_ADOPTED):
+            await self.update(session.id, self._moved_here)
 
     def _moved_here(self, session: Session) -> Session:
         return replace(session, directory=self._path, project=self._project)

@@ -134,6 +134,13 @@ def add_options(result: "argparse.ArgumentParser") -> None:
     add("--prompt", metavar="TEXT", help="send this prompt at once")
     add("-c", "--continue", dest="resume", action="store_true", help="resume the latest session")
     add("-s", "--session", metavar="ID", help="resume this session")
+    add(
+        *("-w", "--worktree"),
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="work in a new git worktree, with a branch of its own",
+    )
     add("--fork", action="store_true", help="with -c or -s: fork the session")
     add(
         "--auto",
@@ -281,6 +288,8 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
         return "Use either --continue or --session, not both."
     if arguments.fork and not (arguments.resume or arguments.session):
         return "--fork needs the session to copy: add --continue or --session ID."
+    if arguments.worktree is not None and (arguments.resume or arguments.session):
+        return "--worktree starts a new session: leave out --continue and --session."
     return LaunchOptions(
         directory=folder,
         model=arguments.model,
@@ -290,6 +299,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
         resume=arguments.resume,
         session=arguments.session,
         fork=arguments.fork,
+        worktree=arguments.worktree,
         auto=arguments.auto,
         sandbox=arguments.sandbox,
         port=arguments.port,

@@ -50,6 +50,11 @@ class ActionContext:
     take_up_requests: Callable[[], bool]
     """Shows the requests of the open session that were put aside; returns whether there were
     any."""
+    new_worktree: Callable[[str], Awaitable[None]]
+    """Makes a worktree of that name ("" for a free one) and uses it, with no session yet."""
+    leave_worktree: Callable[[bool], Awaitable[str]]
+    """Uses the folder that the worktree was made from; with true, removes the worktree. Returns
+    what was done."""
     browse: Callable[[], None]
     """Lets the keyboard go through the rows of the transcript."""
     modes: PermissionModeCycle

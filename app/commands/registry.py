@@ -50,6 +50,7 @@ ORDER: tuple[str, ...] = (
     "session.import",
     "session.rename",
     "session.fork",
+    "session.merge",
     "session.pin",
     "session.delete",
     "family.list",

@@ -10,7 +10,8 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.custom_commands import find_command
@@ -144,9 +145,24 @@ async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
         return await ask_trust(question, printer, lines)
 
     # No user can reply through a pipe, so the folder is not trusted.
-    runtime = await load_runtime(
-        launch, env, ask if sys.stdin.isatty() else None, wait_for_subagents=True
+    load = partial(
+        load_runtime,
+        env=env,
+        ask_trust=ask if sys.stdin.isatty() else None,
+        wait_for_subagents=True,
     )
+    runtime = await load(launch)
+    if launch.worktree is not None:
+        from agent.runtime.worktrees import open_worktree  # only with a worktree
+
+        try:
+            folder, notices = await open_worktree(runtime, launch.worktree, env)
+        finally:
+            await runtime.close()
+        for notice in (f"Working in {folder}.", *notices):
+            printer.line(notice)
+        launch = replace(launch, directory=folder)
+        runtime = await load(launch)
     try:
         plain = PlainConsole(runtime, launch, printer, lines, env)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)

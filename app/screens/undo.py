@@ -1,6 +1,6 @@
 """The preview of an undo, before it is done."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,20 +33,20 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
 
     CSS_PATH = "base/dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,b", "choose(True, True)", "Both"),
-        Binding("c", "choose(False, True)", "Only the conversation"),
-        Binding("f", "choose(True, False)", "Only the files"),
-        Binding("o", "touched", "Overwrite changed files"),
+        Binding("enter", "choose(True, True)", "Both"),
         Binding("escape", "close", "Close"),
     ]
+    LETTERS: ClassVar[Mapping[str, str]] = {
+        "b": "choose(True, True)",
+        "c": "choose(False, True)",
+        "f": "choose(True, False)",
+        "o": "touched",
+    }
 
     def __init__(self, plan: "UndoPlan") -> None:
         super().__init__(grace=0)
         self._plan = plan
         self._overwrite = False
-
-    def answers(self, key: str) -> bool:
-        return key in {"b", "c", "f", "o"}
 
     def compose(self) -> ComposeResult:
         plan = self._plan

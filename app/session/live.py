@@ -3,7 +3,7 @@ it, and the sessions around it."""
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,10 @@ PromptMaker = Callable[[Session, PromptInput], Coroutine[object, object, PromptI
 """Makes the prompt that is sent from what was typed."""
 
 
+async def _none(_: object) -> None:
+    return None
+
+
 class LiveSession:
     """The open session of one front end. It exists before the runtime does: prompts sent until then
     are queued, so that nothing typed early is lost.
@@ -86,6 +90,10 @@ class LiveSession:
         self.unsent = 0
         self.review_drafts: dict[str, tuple[ReviewComment, ...]] = {}
         """The comments of reviews that are not sent yet, by the title of the changes."""
+        self.runtime_of: Callable[[Session], Awaitable[Runtime | None]] = _none
+        """Returns the runtime of a session that belongs to another folder, None for this one's."""
+        self.switched: Callable[[Runtime], Awaitable[None]] = _none
+        """Called when another folder's runtime is used from now on."""
         self.preparation = PromptPreparation(lambda: changed(Change(other=True), ()))
 
     @property
@@ -155,6 +163,7 @@ class LiveSession:
             self._effort = self._effort or own.effort
         wanted = await named_session(runtime.sessions.repository, launch)
         if wanted is not None:
+            self._runtime = await self.runtime_of(wanted) or runtime
             await self._attach(wanted.id)
         else:
             self.close()
@@ -176,8 +185,17 @@ class LiveSession:
     async def open(self, session_id: str) -> None:
         """Show another session. The choices made for the one before are forgotten."""
         self._agent = self._model = self._effort = None
+        session = await self.runtime.store.session(session_id)
+        if (runtime := await self.runtime_of(session)) is not None:
+            await self.use(runtime)
         await self.runtime.sessions.repository.open(session_id)
         await self._attach(session_id)
+
+    async def use(self, runtime: "Runtime") -> None:
+        """Use *runtime* from now on, which may be that of another folder."""
+        if runtime is not self._runtime:
+            self._runtime = runtime
+            await self.switched(runtime)
 
     def close(self) -> None:
         """Show no session: the next prompt creates one. A running turn continues."""

@@ -33,6 +33,8 @@ class LaunchOptions:
     """The id of the session to open."""
     fork: bool = False
     """Open a copy of that session instead of continuing it."""
+    worktree: str | None = None
+    """The name of a new worktree to work in, "" for any; None for none."""
     auto: bool = False
     sandbox: str | None = None
     """The setting ``bash.sandbox``."""

@@ -99,6 +99,8 @@ class ActionDispatcher:
     env: Mapping[str, str]
     on_main_screen: Callable[[], bool]
     take_up_requests: Callable[[], bool]
+    new_worktree: Callable[[str], Awaitable[None]]
+    leave_worktree: Callable[[bool], Awaitable[str]]
     _modes: PermissionModeCycle = field(default_factory=PermissionModeCycle, init=False)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _leader: keymap.LeaderKey = field(default_factory=keymap.LeaderKey, init=False)
@@ -155,6 +157,8 @@ class ActionDispatcher:
             send=self.sender.send_now,
             refresh=self.status.refresh,
             take_up_requests=self.take_up_requests,
+            new_worktree=self.new_worktree,
+            leave_worktree=self.leave_worktree,
             browse=self.main.browse,
             modes=self._modes,
             notices=self.main.notices,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
@@ -38,6 +38,9 @@ from app.tui.runtime_startup import (
     StartupSequence,
 )
 from app.widgets.transcript.paging import HistoryPager
+
+if TYPE_CHECKING:  # loads the agent package
+    from agent.runtime.runtime import Runtime
 
 
 class Controller:
@@ -89,7 +92,11 @@ class Controller:
         self.remote = self._create_remote(launch)
         self._settings = self._create_settings()
         apply, follow = self._settings.apply, self.live_sessions.follow
-        self._opener = RuntimeOpener(app, launch, env, open_runtime, apply, follow, grace)
+        self._opener = RuntimeOpener(
+            *(app, launch, env, open_runtime, apply, follow),
+            show_folder=self._show_folder,
+            grace=grace,
+        )
         self._startup = StartupSequence(
             app,
             main,
@@ -167,12 +174,14 @@ class Controller:
             env=env,
             on_main_screen=self.on_main_screen,
             take_up_requests=self.take_up_requests,
+            new_worktree=lambda name: self._opener.new_worktree(self.live, name),
+            leave_worktree=lambda remove: self._opener.leave_worktree(self.live, remove=remove),
         )
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
         themes.register_textual_themes(cast("App[object]", self._app))
-        self.tasks.spawn(self._startup.run(self._env.get("HOME", "")), "starting")
+        self.tasks.spawn(self._startup.run(), "starting")
 
     async def close(self) -> None:
         """Stop the tasks of the front end, then the agent."""
@@ -181,8 +190,7 @@ class Controller:
         await self.tasks.close()
         self._settings.close()
         self._servers.close()
-        if self.live.is_ready:
-            await self.live.runtime.close()
+        await asyncio.gather(*(runtime.close() for runtime in self._opener.runtimes))
 
     @property
     def exit_message(self) -> str:
@@ -213,6 +221,9 @@ class Controller:
         from app.toolkit.external_editor import read_text  # as above
 
         self.tasks.spawn(read_text(self._app, text, self._env), "opening a pager")
+
+    async def _show_folder(self, runtime: "Runtime") -> None:
+        await self._startup.show_folder(runtime)
 
     def show_status(self) -> None:
         """Show the state of the session in the lines around the prompt."""

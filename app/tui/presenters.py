@@ -82,6 +82,7 @@ class StatusPresenter:
         self._main = main
         self._live = live
         self._sessions = sessions
+        self._worktree = ""
         self.next_key = ""
         """The key that opens the next live session."""
         self._launch = launch
@@ -97,6 +98,10 @@ class StatusPresenter:
 
     def set_workspace(self, workspace: Workspace) -> None:
         self._workspace = workspace
+
+    def set_worktree(self, name: str) -> None:
+        """Set the name of the worktree that is open, "" for none."""
+        self._worktree = name
 
     def set_recent(self, sessions: Sequence[Session]) -> None:
         """Set the sessions that the first-run page lists."""
@@ -114,6 +119,7 @@ class StatusPresenter:
             model=live.model,
             effort=live.effort,
             branch=self._workspace.branch,
+            worktree=self._worktree,
             changed=self._workspace.changed,
             context=context_used(live.view),
             limit=_context_limit(live),

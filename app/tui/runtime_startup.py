@@ -4,13 +4,14 @@ state of its servers."""
 import contextlib
 from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
-from agent.records.errors import OpencodePyError
+from agent.records.errors import NothingToDo, OpencodePyError
 from agent.records.events import Event, LspChanged, McpChanged
 from app.actions.background import detach_key
 from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
@@ -20,6 +21,7 @@ from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import lsp_summary, mcp_summary, workspace_of
 from app.session.live import LiveSession
 from app.startup.launch import LaunchOptions
+from app.text.sanitize import sanitize
 from app.theme import themes
 from app.theme.appearance import apply_settings
 from app.toolkit.tasks import Tasks, show_dialog
@@ -33,6 +35,7 @@ from app.tui.prompt_sender import PromptSender
 if TYPE_CHECKING:  # loads the agent package
     from agent.custom_commands import CommandInfo
     from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
+    from agent.records.messages import Session
     from agent.runtime.runtime import Runtime
 
 
@@ -98,10 +101,12 @@ class ServerMonitor:
 
 @dataclass(slots=True, eq=False)
 class RuntimeOpener:
-    """Opens the folder of *launch*: at the start, and again when its settings have changed.
+    """Opens folders: that of *launch* at the start, its worktrees when they are used, and one again
+    when its settings have changed.
 
-    *apply_settings* gets each runtime and its slash commands, *follow* each runtime before it is
-    used. *grace* is how long the question about trust ignores keys, in seconds.
+    *apply_settings* gets each runtime that is used and its slash commands, *follow* each runtime
+    once it is open, *show_folder* each that is used later. *grace* is how long the question about
+    trust ignores keys, in seconds.
     """
 
     app: App[int]
@@ -110,26 +115,109 @@ class RuntimeOpener:
     open_runtime: OpenRuntime
     apply_settings: Callable[["Runtime", "Sequence[CommandInfo]"], None]
     follow: Callable[["Runtime"], None]
+    show_folder: Callable[["Runtime"], Awaitable[None]]
     grace: float
+    _opened: dict[str, "Runtime"] = field(default_factory=dict[str, "Runtime"], init=False)
+
+    @property
+    def runtimes(self) -> "tuple[Runtime, ...]":
+        return tuple(self._opened.values())
 
     async def open(self, live: LiveSession) -> "Runtime":
-        """Open the folder for the first time, with the session that the command line names."""
-        runtime = await self.open_runtime(self.launch, self.env, self._ask_trust)
-        self.follow(runtime)
-        commands = await runtime.commands.all()
+        """Open the folder for the first time, with the session or the new worktree that the command
+        line names."""
+        runtime = await self._open(self.launch.directory)
+        notices: tuple[str, ...] = ()
+        if self.launch.worktree is not None:
+            runtime, notices = await self._make_worktree(runtime, self.launch.worktree)
+        live.runtime_of, live.switched = self.runtime_of, self.switched
         await live.start(runtime, self.launch)
-        self.apply_settings(runtime, commands)
+        runtime = live.runtime
+        self.apply_settings(runtime, await runtime.commands.all())
+        self._warn(notices)
         return runtime
 
     async def reopen(self, live: LiveSession) -> None:
         """Open the folder with its present settings and continue the same session."""
         before = live.runtime
-        runtime = await self.open_runtime(self.launch, self.env, self._ask_trust)
+        runtime = await self._open(before.directory)
         runtime.permissions.mode = before.permissions.mode
-        self.follow(runtime)
         await live.restart(runtime)
         await before.close()
         self.apply_settings(runtime, await runtime.commands.all())
+
+    async def runtime_of(self, session: "Session") -> "Runtime | None":
+        """Return the runtime of the folder that *session* belongs to, if that is open or a worktree
+        of this program's."""
+        from agent.runtime.worktrees import find_worktree  # only with another folder
+
+        if session.directory in self._opened:
+            return self._opened[session.directory]
+        paths = next(iter(self._opened.values())).paths
+        if find_worktree(paths, session.directory) is None:
+            return None
+        return await self._open(Path(session.directory))
+
+    async def new_worktree(self, live: LiveSession, name: str) -> None:
+        """Make a worktree of the open folder and use it, with no session yet."""
+        before = live.runtime
+        runtime, notices = await self._make_worktree(before, name)
+        runtime.permissions.mode = before.permissions.mode
+        await live.use(runtime)
+        self._warn(notices)
+
+    async def leave_worktree(self, live: LiveSession, *, remove: bool) -> str:
+        """Use the folder that the worktree was made from; with *remove* the worktree is removed, if
+        it is clean, and its sessions continue in that folder. Return what was done.
+
+        Raises ``WorktreeError`` if it cannot be removed, or is none.
+        """
+        from agent.runtime.worktrees import Worktrees, find_worktree  # as above
+
+        before = live.runtime
+        worktree = find_worktree(before.paths, before.directory)
+        if worktree is None:
+            raise NothingToDo("This session is in no worktree: /new --worktree makes one.")
+        inside = before.directory.relative_to(before.project)
+        source = str(Path(worktree.source, inside))
+        runtime = self._opened.get(source) or await self._open(Path(source))
+        if not remove:
+            await live.use(runtime)
+            return ""
+        done = await Worktrees(before.paths, before.project).remove(worktree)
+        await runtime.sessions.repository.adopt(str(before.directory))
+        session = live.session
+        await live.use(runtime)
+        if session is not None:
+            await live.open(session.id)
+        del self._opened[str(before.directory)]
+        await before.close()
+        return done
+
+    async def switched(self, runtime: "Runtime") -> None:
+        self.apply_settings(runtime, await runtime.commands.all())
+        await self.show_folder(runtime)
+
+    async def _open(self, folder: Path) -> "Runtime":
+        launch = replace(self.launch, directory=folder)
+        runtime = await self.open_runtime(launch, self.env, self._ask_trust)
+        self._opened[str(runtime.directory)] = runtime
+        self.follow(runtime)
+        return runtime
+
+    async def _make_worktree(
+        self, runtime: "Runtime", name: str
+    ) -> "tuple[Runtime, tuple[str, ...]]":
+        from agent.runtime.worktrees import open_worktree  # only with a worktree
+
+        if runtime.server:
+            raise NothingToDo("The sessions are on a server, which makes no worktrees.")
+        folder, notices = await open_worktree(runtime, name, self.env)
+        return await self._open(folder), notices
+
+    def _warn(self, notices: Sequence[str]) -> None:
+        for notice in notices:
+            self.app.notify(sanitize(notice), severity="warning", markup=False)
 
     async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
         """Ask before anything of the folder is used. Prompts sent meanwhile are queued."""
@@ -194,8 +282,8 @@ class StartupSequence:
     exit_message: str = field(default="", init=False)
     """The reason why the program could not start, to be printed once the screen is closed."""
 
-    async def run(self, home: str) -> None:
-        """Start up; *home* is the user's home folder. Leaves the app if the runtime fails."""
+    async def run(self) -> None:
+        """Start up. Leaves the app if the runtime fails."""
         try:
             runtime = await self.opener.open(self.live)
         except OpencodePyError as error:
@@ -208,11 +296,21 @@ class StartupSequence:
         self.mention_search.start()
         self.tasks.spawn(warm_up(runtime, self.live.model, self.status.refresh), "getting ready")
         self.main.prompt.set_history(await runtime.store.prompt_history())
+        await self.show_folder(runtime)
+
+    async def show_folder(self, runtime: "Runtime") -> None:
+        """Show the folder of *runtime* around the prompt."""
+        from agent.runtime.worktrees import find_worktree  # loaded with the runtime
+
+        self.main.prompt.directory = runtime.directory
         self.status.set_recent(await runtime.sessions.repository.list(limit=MAX_RECENT))
+        worktree = find_worktree(runtime.paths, runtime.directory)
+        self.status.set_worktree(worktree.name if worktree is not None else "")
         self.status.refresh()
         git_status = await runtime.git_status()
-        folder, server = self.launch.directory, runtime.server
-        self.status.set_workspace(workspace_of(folder, home, git_status, server))
+        home = self.opener.env.get("HOME", "")
+        workspace = workspace_of(runtime.directory, home, git_status, runtime.server)
+        self.status.set_workspace(workspace)
         self.status.refresh()
 
 

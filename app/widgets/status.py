@@ -40,6 +40,8 @@ class Status:
     effort: str | None = None
     branch: str | None = None
     """The git branch, None outside of a repository."""
+    worktree: str = ""
+    """The name of the program's own worktree that is open, "" for none."""
     changed: int | None = None
     """The number of changed files, None if git was not asked."""
     context: int | None = None
@@ -91,7 +93,8 @@ def short_model(full_name: str) -> str:
 def _branch_text(status: Status) -> str:
     if status.branch is None:
         return ""
-    return sanitize(status.branch) + (f" +{status.changed}" if status.changed else "")
+    place = f"worktree {status.worktree}" if status.worktree else status.branch
+    return sanitize(place) + (f" +{status.changed}" if status.changed else "")
 
 
 def _context_text(status: Status) -> str:

@@ -18,6 +18,7 @@ RunKind = Literal[
     "formatter",
     "language server",
     "model provider",
+    "worktree",
     "instructions from",
     "allowed without asking",
 ]
@@ -29,6 +30,7 @@ PROGRAM_KEYS: Mapping[str, RunKind] = {
     "provider": "model provider",
     "plugin": "plugin",
     "hooks": "hook",
+    "worktree": "worktree",
 }
 """Keys of a config file that can run code or reach a server."""
 

@@ -170,11 +170,29 @@ class ChangeTrackers:
 
     def __init__(self) -> None:
         self._running: WeakValueDictionary[str, ChangeTracker] = WeakValueDictionary()
+        self._owners: dict[str, set[str]] = {}
 
     def begin(self, session_id: str, tracker: ChangeTracker) -> None:
         """Begin a step of a root session."""
         tracker.begin()
         self._running[session_id] = tracker
+
+    def claim(self, session_id: str, files: Iterable[str]) -> dict[str, set[str]]:
+        """Note that a root session is about to change *files*; return those that the running turns
+        of other sessions change too, with these sessions, each file once."""
+        shared: dict[str, set[str]] = {}
+        for path in files:
+            owners = self._owners.setdefault(path, set())
+            if owners and session_id not in owners:
+                shared[path] = set(owners)
+            owners.add(session_id)
+        return shared
+
+    def end(self, session_id: str) -> None:
+        """Forget the files of a root session whose turn ended."""
+        for owners in self._owners.values():
+            owners.discard(session_id)
+        self._owners = {path: owners for path, owners in self._owners.items() if owners}
 
     async def keep(self, session_id: str, files: Iterable[str]) -> None:
         """Like ``ChangeTracker.keep``, for calls in the session tree of *session_id*."""

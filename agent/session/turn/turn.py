@@ -21,6 +21,7 @@ from agent.provider.client import (
 )
 from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, StoreError
+from agent.records.events import Notice
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
@@ -245,6 +246,7 @@ class Turn:
         return replace(result, extra_usage=self.calls.take_extra_usage())
 
     async def _before_change(self, files: tuple[str, ...] | None, only: bool) -> None:
+        await self._warn_of_shared(files or ())
         # A sub-agent's changes belong to its caller: they are undone together. A background task
         # outlives its caller's steps, so it tracks its changes itself.
         if self._lineage.callers:
@@ -253,6 +255,24 @@ class Turn:
                 return
             self.tracker.begin()
         await self.tracker.before_change(files, only=only)
+
+    def end_claims(self) -> None:
+        """Forget which files the turn changes."""
+        if not self._lineage.callers:
+            self.services.trackers.end(self._lineage.root_id)
+
+    async def _warn_of_shared(self, files: tuple[str, ...]) -> None:
+        """Warn of files that another session is changing in this folder at the same time."""
+        shared = self.services.trackers.claim(self._lineage.root_id, files)
+        for path, others in shared.items():
+            own = await self.services.store.session(self._lineage.root_id)
+            other = await self.services.store.session(min(others))
+            self.services.bus.publish(
+                Notice(
+                    f"“{own.title}” is about to change {path}, which “{other.title}” "
+                    "changes too. /new --worktree gives a session a folder of its own."
+                )
+            )
 
     async def record_usage(self, usage: Usage | None, cost: float | None) -> None:
         """Add a model call to the usage of the session and those above."""
@@ -405,6 +425,7 @@ async def tear_down(
         if usage is not None:
             await turn.record_usage(usage, cost)
     await turn.tracker.close()
+    turn.end_claims()
 
 
 async def store_end(turn: Turn, end: TurnEnd) -> None:

@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -110,6 +111,11 @@ def parser() -> argparse.ArgumentParser:
     add("-s", "--session", metavar="ID", help="continue this session")
     add("--fork", action="store_true", help="with -c or -s: fork the session")
     add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
+    add(
+        *("-w", "--worktree"),
+        metavar="NAME",
+        help="work in a new git worktree of this name, with a branch of its own",
+    )
     add("--title", metavar="TEXT", help="the title of a new session")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
     add(
@@ -348,14 +354,27 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         **({"permission": {name: {**rules} for name, rules in denied.items()}} if denied else {}),
         **({"bash": {"sandbox": arguments.sandbox}} if arguments.sandbox else {}),
     }
-    return await open_runtime(
-        arguments.directory,
-        env={**os.environ, **({"OPENCODE_PY_PURE": "1"} if arguments.pure else {})},
+    env = {**os.environ, **({"OPENCODE_PY_PURE": "1"} if arguments.pure else {})}
+    open_folder = partial(
+        open_runtime,
+        env=env,
         overrides=overrides,
         auto=arguments.auto,
         answering="none",
         trust_once=arguments.trust,
     )
+    runtime = await open_folder(arguments.directory)
+    if arguments.worktree is None:
+        return runtime
+    from agent.runtime.worktrees import open_worktree  # only with a worktree
+
+    try:
+        folder, notices = await open_worktree(runtime, arguments.worktree, env)
+    finally:
+        await runtime.close()
+    for notice in (f"Working in {folder}.", *notices):
+        report(notice, 0)
+    return await open_folder(folder)
 
 
 def _fallback(arguments: argparse.Namespace) -> "dict[str, Json]":

@@ -1,9 +1,11 @@
 """The base classes of all dialogs: one that closes once, and one that opens by itself."""
 
 import math
+from collections.abc import Mapping
 from time import monotonic
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
+from textual import events
 from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -108,6 +110,9 @@ class AutoDialog(Dialog[ResultT]):
     when it is no part of typed text; the dialog checks clicks itself.
     """
 
+    LETTERS: ClassVar[Mapping[str, str]] = {}
+    """The actions of the characters that answer."""
+
     def __init__(self, grace: float = QUIET_SECONDS) -> None:
         super().__init__()
         self.grace = GracePeriod(grace)
@@ -130,8 +135,14 @@ class AutoDialog(Dialog[ResultT]):
 
     def answers(self, key: str) -> bool:
         """Return whether the character *key* gives an answer."""
-        _ = key
-        return False
+        return key in self.LETTERS
+
+    def on_key(self, event: events.Key) -> None:
+        """Run the action of a letter. It is no binding: a letter that was held is posted here,
+        where no bindings are looked for."""
+        if action := self.LETTERS.get(event.key):
+            event.stop()
+            self.call_next(self.run_action, action)
 
     def moves(self, key: str) -> bool:
         """Return whether the character *key* acts at once, because it answers nothing."""

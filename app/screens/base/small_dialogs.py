@@ -1,6 +1,6 @@
 """Small dialogs: yes or no, one line of text, an API key, a server, an unexpected error."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -37,17 +37,14 @@ class ConfirmScreen(AutoDialog[bool]):
 
     CSS_PATH = STYLE_SHEET
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes"),
-        Binding("n,escape", "answer(False)", "No"),
+        Binding("escape", "answer(False)", "No"),
     ]
+    LETTERS: ClassVar[Mapping[str, str]] = {"y": "answer(True)", "n": "answer(False)"}
 
     def __init__(self, question: str, detail: str = "") -> None:
         super().__init__(grace=0)
         self._question = question
         self._detail = detail
-
-    def answers(self, key: str) -> bool:
-        return key in {"y", "n"}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):

@@ -2,6 +2,7 @@
 match. No Textual in here."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,6 +24,10 @@ MAX_TITLE = 24
 """Cells of a title before the text that was found in its session."""
 FUZZY_FROM = 4
 """Characters below which nearly every title is similar."""
+
+
+_WORKTREE = re.compile(r"/worktrees/[^/]+-[0-9a-f]{8}/([^/]+)")
+"""The folder of a worktree of the program's own (``agent.runtime.worktrees``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ def session_facts(
     if everywhere:
         found.append(_folder(line))
     elif here and line.directory != here:
-        found.append(sanitize_line(line.directory))
+        ours = _WORKTREE.search(line.directory)
+        found.append(sanitize_line(f"worktree {ours[1]}" if ours else line.directory))
     if line.archived:
         found.append("archived")
     return "  ".join(found)

@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from agent.records.blocks import ShellBlock
 from agent.records.requests import PermissionReply, Question, QuestionOption, QuestionReply
+from app.screens.base.small_dialogs import ConfirmScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
 from app.screens.permission.trust import TrustScreen
@@ -169,12 +170,16 @@ async def test_typed_text_goes_to_the_prompt(keyboard: Keyboard) -> None:
         ("command", "r", PermissionReply("reject")),
         ("trust", "y", "trust"),
         ("trust", "n", "refuse"),
+        ("confirm", "y", True),
+        ("confirm", "n", False),
     ],
 )
 async def test_a_single_key_answers(
     keyboard: Keyboard, name: str, keys: str, outcome: object
 ) -> None:
-    await keyboard.open(DIALOGS[name]())
+    await keyboard.learn(90)  # a fast typist's answer is held for a short time only
+    confirm = partial(ConfirmScreen, "Delete it?")
+    await keyboard.open({**DIALOGS, "confirm": confirm}[name]())
     await keyboard.press(keys)
     assert keyboard.outcomes == []
     await keyboard.wait(TEXT_PAUSE)

@@ -1,0 +1,446 @@
+"""Worktrees for sessions: a branch and a folder of their own below the data folder.
+
+Git never reads the configuration of the repository (see ``agent.git``): neither hooks nor filters
+run when a worktree is made, merged or removed.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal, Protocol
+
+from agent.config.loading import LoadedConfig
+from agent.config.paths import Paths, ensure_folder
+from agent.config.private_file import write_private
+from agent.config.settings_schema import WorktreeConfig
+from agent.git import (
+    GitResult,
+    RepositoryPaths,
+    find_repository,
+    git,
+    git_result,
+    private_git_dir,
+    read_user_settings,
+    run_git,
+)
+from agent.permission.trust.trust import TrustStore
+from agent.process import (
+    Capture,
+    Command,
+    FinishedCommand,
+    SpillStore,
+    child_environment,
+    run,
+    shell_argv,
+)
+from agent.provider.catalog.from_config import secret_variables
+from agent.records.errors import WorktreeError
+from agent.records.frozen import frozen
+
+MergeMode = Literal["merge", "squash", "patch"]
+"""A merge commit or fast-forward; one staged change; changes of the files alone."""
+
+BRANCHES = "opencode/"
+"""The beginning of the branches' names."""
+GIT_TIMEOUT, SETUP_TIMEOUT = 300.0, 1_800.0
+"""Seconds for a git command and for the setup command."""
+MAX_OUTPUT = 8_000
+SHOWN_OUTPUT = 300
+"""Characters of a failed command's output that are shown."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+
+
+@frozen(kw_only=True)
+class Worktree:
+    """A worktree that this program made."""
+
+    name: str
+    folder: str
+    """Its root, absolute and resolved."""
+    branch: str
+    source: str
+    """The root of the work tree that it was made from."""
+    commit: str
+    """The commit that it began with."""
+
+    @property
+    def record(self) -> Path:
+        return Path(f"{self.folder}.json")
+
+
+def worktrees_folder(paths: Paths) -> Path:
+    return paths.data / "worktrees"
+
+
+def find_worktree(paths: Paths, directory: Path | str) -> Worktree | None:
+    """Return the worktree that *directory* is in; None if this program made none there, or it is
+    gone."""
+    top, path = worktrees_folder(paths).resolve(), Path(directory)
+    if not path.is_relative_to(top) or len(path.relative_to(top).parts) < 2:
+        return None
+    project, name = path.relative_to(top).parts[:2]
+    try:
+        found = Worktree(**json.loads((top / project / f"{name}.json").read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if path.is_dir() else None
+
+
+def related_folders(paths: Paths, directory: Path, project: Path) -> tuple[str, ...]:
+    """Return where *directory* is in the other worktrees of its repository, and in the work tree
+    that they were made from."""
+    found = Worktrees(paths, project).all()
+    roots = {folder for one in found for folder in (one.folder, one.source)} - {str(project)}
+    inside = directory.relative_to(project) if directory.is_relative_to(project) else Path()
+    return tuple(sorted(str(Path(root, inside)) for root in roots))
+
+
+class Worktrees:
+    """The worktrees of the repository around *project*."""
+
+    def __init__(self, paths: Paths, project: Path) -> None:
+        self._paths = paths
+        self._project = project
+
+    def all(self) -> list[Worktree]:
+        """Return the worktrees that exist, in the order of their names."""
+        repository = find_repository(self._project)
+        folder = self._folder(repository) if repository is not None else None
+        names = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else ()
+        found = (find_worktree(self._paths, path.with_suffix("")) for path in names)
+        return [one for one in found if one is not None]
+
+    async def create(
+        self, name: str, config: WorktreeConfig, env: Mapping[str, str]
+    ) -> tuple[Worktree, tuple[str, ...]]:
+        """Make a worktree *name* ("" for a free name) at HEAD; return it with sentences for the
+        user. Trust in the project applies in it too.
+
+        Raises ``WorktreeError``; then nothing is left.
+        """
+        repository = await self._repository()
+        head = await git(str(self._project), "rev-parse", "--verify", "HEAD^{commit}")
+        if head is None:
+            raise WorktreeError("A worktree needs a commit to begin with, and there is none yet.")
+        folder = ensure_folder(self._folder(repository)).resolve()
+        taken = await git(str(self._project), "for-each-ref", "--format=%(refname:short)")
+        name = await asyncio.to_thread(_free_name, folder, (taken or "").split("\n"), name)
+        worktree = Worktree(
+            name=name,
+            folder=str(folder / name),
+            branch=BRANCHES + name,
+            source=str(self._project),
+            commit=head.strip(),
+        )
+        try:
+            await self._add(repository, worktree)
+            await asyncio.to_thread(_copy_files, self._project, Path(worktree.folder), config.copy)
+        except OSError as error:
+            await self._delete(worktree, branch=True)
+            raise WorktreeError(f"The worktree was not made: {_reason(error)}.") from error
+        except BaseException:
+            await self._delete(worktree, branch=True)
+            raise
+        self._carry_trust(worktree)
+        changed = len(await _changed_files(self._project))
+        notices = (
+            f"{_files(changed)} of this folder {_are(changed)} not committed, so not in it.",
+        )
+        return worktree, (*(notices if changed else ()), *await _set_up(worktree, config, env))
+
+    async def merge(self, worktree: Worktree, mode: MergeMode, message: str) -> str:
+        """Bring the work back to the work tree that *worktree* was made from; return what was done.
+        Changes that are not committed are committed first, with *message*.
+
+        Raises ``WorktreeError``; then the files of the source are as they were.
+        """
+        source = Path(worktree.source)
+        repository = await asyncio.to_thread(find_repository, source)
+        if repository is None:
+            raise WorktreeError(f"{worktree.source}, where this worktree belongs, is gone.")
+        await self._commit(worktree, message)
+        ahead = await git(worktree.source, "log", "--format=%H", f"HEAD..{worktree.branch}")
+        if not (ahead or "").strip():
+            return "Nothing to merge."
+        branch = await git(worktree.source, "rev-parse", "--abbrev-ref", "HEAD")
+        into = (branch or "").strip()
+        if mode == "patch":
+            await self._apply_patch(repository, worktree)
+            return f"The changes of {worktree.name} are in the files of {worktree.source}."
+        if mode == "merge" and into in {"", "HEAD"}:
+            raise WorktreeError(
+                f"{worktree.source} is on no branch, so a merge would be lost. Check out a branch, "
+                "or use /merge squash or /merge patch."
+            )
+        await self._refuse_conflicts(repository, worktree)
+        words = (
+            ("--squash",) if mode == "squash" else ("--no-edit", "-m", f"Merge {worktree.branch}")
+        )
+        await _checked(repository, "merge", *words, worktree.branch)
+        if mode == "squash":
+            return f"The changes of {worktree.name} are staged in {worktree.source}."
+        return f"{worktree.branch} is merged into {into}."
+
+    async def remove(self, worktree: Worktree) -> str:
+        """Remove a clean worktree; return what was done. Its branch stays unless it is merged.
+
+        Raises ``WorktreeError`` for one with changes that are not committed.
+        """
+        if changed := await _changed_files(Path(worktree.folder)):
+            raise WorktreeError(
+                f"The worktree {worktree.name} is kept: {_files(len(changed))} "
+                f"{_are(len(changed))} not committed ({', '.join(changed[:3])})."
+            )
+        ahead = await git(worktree.source, "log", "--format=%H", f"HEAD..{worktree.branch}")
+        merged = ahead is not None and not ahead.strip()
+        await self._delete(worktree, branch=merged)
+        if merged:
+            return f"The worktree {worktree.name} and its branch are removed."
+        return (
+            f"The worktree {worktree.name} is removed. The branch {worktree.branch} is kept: it "
+            "has commits that are not merged."
+        )
+
+    async def _repository(self) -> RepositoryPaths:
+        repository = await asyncio.to_thread(find_repository, self._project)
+        if repository is None:
+            raise WorktreeError(
+                f"There is no git repository in {self._project}, so no worktree can be made."
+            )
+        return repository
+
+    def _folder(self, repository: RepositoryPaths) -> Path:
+        main = repository.common_dir
+        key = hashlib.sha256(os.fsencode(main)).hexdigest()[:8]
+        name = main.parent.name if main.name == ".git" else main.name
+        return worktrees_folder(self._paths) / f"{name}-{key}"
+
+    async def _add(self, repository: RepositoryPaths, worktree: Worktree) -> None:
+        """Check the branch out. Git makes its administrative folder in the private git directory;
+        it is moved to the repository."""
+        async with private_git_dir(repository, writes=True) as git_dir:
+            common = git_dir if repository.git_dir == repository.common_dir else git_dir.parents[1]
+            before = {path.name for path in (common / "worktrees").iterdir()}
+            words = ("worktree", "add", "--quiet", "-b", worktree.branch, worktree.folder)
+            result = await _run(git_dir, repository.root, *words, worktree.commit)
+            if not result.ok:
+                raise WorktreeError(f"The worktree was not made: {_last_line(result.errors)}.")
+            made = next(p for p in (common / "worktrees").iterdir() if p.name not in before)
+            target = repository.common_dir / "worktrees" / made.name
+            target.parent.mkdir(exist_ok=True)
+            await asyncio.to_thread(shutil.move, made, target)
+        await asyncio.to_thread(_record, worktree, target)
+
+    async def _delete(self, worktree: Worktree, *, branch: bool) -> None:
+        """Remove the folder, git's record of it and, with *branch*, its branch."""
+        folder = Path(worktree.folder)
+        found = find_repository(folder) if (folder / ".git").is_file() else None
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        if found is not None and found.git_dir != found.common_dir:
+            await asyncio.to_thread(shutil.rmtree, found.git_dir, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            worktree.record.unlink()
+        repository = await asyncio.to_thread(find_repository, Path(worktree.source))
+        if branch and repository is not None:
+            async with private_git_dir(repository, writes=True) as git_dir:
+                await _run(git_dir, repository.root, "branch", "-D", worktree.branch)
+
+    async def _commit(self, worktree: Worktree, message: str) -> None:
+        """Commit what is not committed in *worktree*."""
+        if not await _changed_files(Path(worktree.folder)):
+            return
+        repository = await asyncio.to_thread(find_repository, Path(worktree.folder))
+        if repository is None:
+            raise WorktreeError(f"The worktree {worktree.name} is gone.")
+        await _checked(repository, "add", "--all")
+        await _checked(repository, "commit", "--quiet", "-m", message or worktree.name)
+
+    async def _refuse_conflicts(self, repository: RepositoryPaths, worktree: Worktree) -> None:
+        """Raise ``WorktreeError`` if the branch conflicts with HEAD of the source."""
+        async with private_git_dir(repository, writes=True) as git_dir:
+            words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "HEAD")
+            result = await _run(git_dir, repository.root, *words, worktree.branch)
+        names = result.output.decode("utf-8", "replace").split("\n")[1:]
+        if not result.ok and any(names):
+            listed = ", ".join(name for name in names if name)
+            raise WorktreeError(
+                f"Nothing was merged: {listed} changed on both sides. Ask the agent to merge "
+                "the other branch into this worktree first."
+            )
+
+    async def _apply_patch(self, repository: RepositoryPaths, worktree: Worktree) -> None:
+        async with private_git_dir(repository, writes=True) as git_dir:
+            words = ("diff", "--binary", "--no-ext-diff", "--no-textconv")
+            made = await _run(git_dir, repository.root, *words, f"HEAD...{worktree.branch}")
+            if not made.ok:
+                raise WorktreeError(f"Nothing was changed: {_last_line(made.errors)}.")
+            apply = ("apply", "--whitespace=nowarn", "-")
+            applied = await _run(git_dir, repository.root, *apply, given=made.output)
+        if not applied.ok:
+            raise WorktreeError(f"Nothing was changed: {_last_line(applied.errors)}.")
+
+    def _carry_trust(self, worktree: Worktree) -> None:
+        """Answer the question about trust as for the source: its files are the same."""
+        store = TrustStore(self._paths.data)
+        if (answer := store.load(Path(worktree.source))) is not None:
+            store.save(Path(worktree.folder), answer)
+
+
+def _record(worktree: Worktree, git_dir: Path) -> None:
+    """Point the worktree to its *git_dir* and store its record. Raises ``OSError``."""
+    Path(worktree.folder, ".git").write_text(f"gitdir: {git_dir}\n", "utf-8")
+    write_private(worktree.record, json.dumps(asdict(worktree)))
+
+
+class OpenedFolder(Protocol):
+    """An opened folder, such as a ``Runtime``."""
+
+    @property
+    def directory(self) -> Path: ...
+    @property
+    def project(self) -> Path: ...
+    @property
+    def paths(self) -> Paths: ...
+    @property
+    def config(self) -> LoadedConfig: ...
+
+
+async def open_worktree(
+    opened: OpenedFolder, name: str, env: Mapping[str, str]
+) -> tuple[Path, tuple[str, ...]]:
+    """Make a worktree of an opened folder; return the same folder in it, with sentences for the
+    user. Raises ``WorktreeError``."""
+    worktrees = Worktrees(opened.paths, opened.project)
+    secret = set(secret_variables(opened.config))
+    config = opened.config.config.worktree
+    worktree, notices = await worktrees.create(name, config, child_environment(env, secret))
+    folder = Path(worktree.folder, opened.directory.relative_to(opened.project))
+    there = await asyncio.to_thread(folder.is_dir)  # a folder without committed files is not
+    return folder if there else Path(worktree.folder), notices
+
+
+async def _run(git_dir: Path, root: Path, *words: str, given: bytes | None = None) -> GitResult:
+    user = await _identity(root)
+    return await git_result(
+        *("-c", f"user.name={user['user.name']}", "-c", f"user.email={user['user.email']}"),
+        *("--git-dir", str(git_dir), "--work-tree", str(root), *words),
+        directory=str(root),
+        timeout=GIT_TIMEOUT,
+        given=given,
+    )
+
+
+async def _identity(root: Path) -> dict[str, str]:
+    """Return the author of commits: that of the repository's settings, else of the user's."""
+    found = {"user.name": "opencode-py", "user.email": "opencode-py@localhost"}
+    found |= {key: value for key, value in await read_user_settings() if key in found}
+    repository = await asyncio.to_thread(find_repository, root)
+    config = repository.common_dir / "config" if repository is not None else Path(os.devnull)
+    for key in found:
+        words = ("config", "--file", str(config), "--no-includes", "--get", key)
+        value = await run_git(*words, directory="/", timeout=GIT_TIMEOUT)
+        found[key] = (value or b"").decode("utf-8", "replace").strip() or found[key]
+    return found
+
+
+async def _checked(repository: RepositoryPaths, *words: str) -> None:
+    """Run git in a repository. Raises ``WorktreeError`` if it fails."""
+    async with private_git_dir(repository, writes=True) as git_dir:
+        result = await _run(git_dir, repository.root, *words)
+    if not result.ok:
+        raise WorktreeError(f"Nothing was merged: {_last_line(result.errors)}.")
+
+
+async def _changed_files(root: Path) -> list[str]:
+    """Return the files of a work tree that are not committed, ignored ones left out."""
+    output = await git(str(root), "status", "--porcelain", "-z", timeout=GIT_TIMEOUT)
+    return [entry[3:] for entry in (output or "").split("\0") if entry[2:3] == " "]
+
+
+def _free_name(folder: Path, branches: Sequence[str], name: str) -> str:
+    """Return *name*, or a name that is free. Raises ``WorktreeError`` if it cannot be used."""
+
+    def is_taken(one: str) -> bool:
+        return os.path.lexists(folder / one) or BRANCHES + one in branches
+
+    if not name:
+        return next(one for n in range(1, 10_000) if not is_taken(one := f"work-{n}"))
+    if not _NAME.fullmatch(name) or name.endswith((".lock", ".json", ".")) or ".." in name:
+        raise WorktreeError(
+            f"A worktree cannot be named {name}: use letters, digits, dots, - and _."
+        )
+    if is_taken(name):
+        raise WorktreeError(
+            f"There is already a worktree or a branch {BRANCHES}{name}. Choose another name; "
+            "/sessions lists the sessions of worktrees."
+        )
+    return name
+
+
+def _copy_files(source: Path, target: Path, patterns: Sequence[str]) -> None:
+    """Copy what *patterns* match in *source* and is not in *target* yet. Raises ``OSError``."""
+    for path in _matches(source, patterns):
+        copy = target / path.relative_to(source)
+        if os.path.lexists(copy):
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, copy, symlinks=True)
+        else:
+            shutil.copy2(path, copy, follow_symlinks=False)
+
+
+def _matches(source: Path, patterns: Sequence[str]) -> Iterator[Path]:
+    for pattern in patterns:
+        if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+            raise WorktreeError(
+                f"worktree.copy: {pattern or 'an empty pattern'} is not below the project's root."
+            )
+        yield from (path for path in source.glob(pattern) if ".git" not in path.parts)
+
+
+async def _set_up(
+    worktree: Worktree, config: WorktreeConfig, env: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Run the setup command; return a sentence if it failed: the worktree can be used all the
+    same."""
+    if not config.setup:
+        return ()
+    command = Command(
+        argv=shell_argv(config.setup), directory=worktree.folder, env=env, timeout=SETUP_TIMEOUT
+    )
+    spills = SpillStore(Path(worktree.folder).parent / ".spill")
+    try:
+        done = await run(command, Capture(spills, max_lines=MAX_OUTPUT, max_bytes=MAX_OUTPUT))
+    except OSError as error:
+        return (f"worktree.setup could not be started: {_reason(error)}.",)
+    assert isinstance(done, FinishedCommand)  # it is never moved to the background
+    if done.exit_code == 0:
+        return ()
+    how = "took too long" if done.timed_out else f"failed ({done.signal or done.exit_code})"
+    return (f"worktree.setup {how}: {done.output.text.strip()[-SHOWN_OUTPUT:]}",)
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.strip().split("\n") if line.strip()]
+    return re.sub("^(fatal|error): ", "", lines[-1] if lines else "git failed").rstrip(".")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _files(count: int) -> str:
+    return f"{count} file" if count == 1 else f"{count} files"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,127 @@
+"""Sessions in worktrees: making one, going between folders, merging and removing it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.tui.app import OpencodeApp
+from tests.app.conftest import Running, Starter
+from tests.support.model_server import ModelServer
+from tests.support.script import Call, Text, answer
+
+
+@pytest.fixture
+def shop(work: Path) -> Path:
+    for words in (
+        ("init", "-q", "-b", "main"),
+        ("config", "user.email", "me@example.org"),
+        ("config", "user.name", "Me"),
+        ("add", "."),
+        ("commit", "-q", "-m", "one"),
+    ):
+        git(work, *words)
+    return work
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def folder_of(app: OpencodeApp) -> Path:
+    return app.controller.live.runtime.directory
+
+
+async def write_a_file(running: Running, scripted: ModelServer) -> None:
+    scripted.script(
+        answer(Call("write", {"file_path": "made.txt", "content": "made\n"})),
+        answer(Text("it is written")),
+    )
+    await running.type("write it", "enter")
+    await running.until(lambda: not running.app.controller.on_main_screen())
+    await running.pilot.press("o")
+    await running.until_shown("it is written")
+    await running.until_idle()
+
+
+async def test_work_in_a_worktree_comes_back(
+    scripted: ModelServer, start: Starter, shop: Path
+) -> None:
+    async with start(size=(100, 30)) as running:
+        scripted.script(answer(Text("hello from the main folder")))
+        await running.type("hello", "enter")
+        await running.until_shown("hello from the main folder")
+        await running.until_idle()
+        here = running.app.controller.live.session
+        await running.type("/new --worktree fix", "enter")
+        await running.until(lambda: folder_of(running.app).name == "fix")
+        await running.until_shown("worktree fix")
+        await write_a_file(running, scripted)
+        assert not (shop / "made.txt").exists()
+        assert (folder_of(running.app) / "made.txt").exists()
+        there = running.app.controller.live.session
+        assert here is not None
+        assert there is not None
+        await running.app.controller.live.open(here.id)
+        assert folder_of(running.app) == shop
+        await running.until(lambda: "worktree fix" not in running.text())
+        await running.pilot.press("ctrl+x", "l")
+        await running.until_shown("write it")
+        await running.until_shown("worktree fix")
+        await running.type("write it", "enter")
+        await running.until(lambda: folder_of(running.app).name == "fix")
+        await running.type("/merge remove", "enter")
+        await running.until_shown("is kept: 1 file is not committed (made.txt).")
+        await running.type("/merge", "enter")
+        await running.until_shown("Merge opencode/fix")
+        await running.pilot.press("enter")
+        await running.until_shown("opencode/fix is merged into main. Remove the worktree fix?")
+        await running.pilot.press("y")
+        await running.until_shown("The worktree fix and its branch are removed.")
+        assert (shop / "made.txt").read_text() == "made\n"
+        assert git(shop, "status", "--short") == git(shop, "branch", "--list", "opencode/*") == ""
+        live = running.app.controller.live
+        assert folder_of(running.app) == shop
+        assert live.session is not None
+        assert (live.session.id, live.session.directory) == (there.id, str(shop))
+        await running.until_shown("it is written")
+
+
+async def test_undo_follows_the_worktree(scripted: ModelServer, start: Starter, shop: Path) -> None:
+    async with start(worktree="fix") as running:
+        folder = folder_of(running.app)
+        assert folder.name == "fix"
+        await running.until_shown("worktree fix")
+        await write_a_file(running, scripted)
+        await running.type("/undo", "enter")
+        await running.until_shown("Undo your last message?")
+        await running.pilot.press("enter")
+        await running.until(lambda: not (folder / "made.txt").exists())
+        await running.type("/new --main", "enter")
+        await running.until(lambda: folder_of(running.app) == shop)
+
+
+async def test_a_session_of_a_worktree_is_resumed_there(
+    scripted: ModelServer, start: Starter, shop: Path
+) -> None:
+    async with start(worktree="fix") as running:
+        await write_a_file(running, scripted)
+        session = running.app.controller.live.session
+        assert session is not None
+    async with start(session=session.id) as running:
+        await running.until_shown("it is written")
+        assert folder_of(running.app).name == "fix"
+        await running.until_shown("worktree fix")
+
+
+async def test_without_a_repository_it_says_why(start: Starter, work: Path) -> None:
+    async with start() as running:
+        await running.type("/new --worktree", "enter")
+        await running.until_shown("There is no git repository in")
+        assert folder_of(running.app) == work
+        await running.type("/merge", "enter")
+        await running.until_shown("This session is in no worktree")
+    async with start(worktree="", ready=False) as running:
+        await running.until(lambda: running.app.return_code == 1)
+        assert "no git repository" in running.app.exit_message
