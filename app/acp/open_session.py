@@ -104,6 +104,7 @@ class OpenSession:
     _tree: set[str] = field(init=False)
     _pending: PendingPrompts = field(default_factory=PendingPrompts)
     _requested_calls: set[str] = field(default_factory=set[str])
+    _sent_usage: schema.UsageUpdate | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     def __post_init__(self) -> None:
@@ -282,15 +283,15 @@ class OpenSession:
             return
         session = await self.runtime.sessions.repository.get(self.session.id)
         costs = [each for each in (session.cost, session.subagent_cost) if each is not None]
-        await self.client.session_update(
-            self.session.id,
-            schema.UsageUpdate(
-                session_update="usage_update",
-                used=part.usage.input + part.usage.output,
-                size=model.context_limit,
-                cost=schema.Cost(amount=sum(costs), currency="USD") if costs else None,
-            ),
+        update = schema.UsageUpdate(
+            session_update="usage_update",
+            used=part.usage.input + part.usage.output,
+            size=model.context_limit,
+            cost=schema.Cost(amount=sum(costs), currency="USD") if costs else None,
         )
+        if update != self._sent_usage:
+            self._sent_usage = update
+            await self.client.session_update(self.session.id, update)
 
     async def _send_changes(self, session: Session) -> None:
         """Send a new title, and an agent that was chosen elsewhere."""

@@ -405,6 +405,13 @@ async def test_a_limit_is_a_stop_reason(home: Home) -> None:
         assert (used.used, used.size) == (1100, 100_000)
 
 
+async def test_the_same_usage_is_sent_once(desk: Desk) -> None:
+    session = await desk.new()
+    desk.server.script(answer(Call("list", {})), answer(Text("done")))
+    await desk.prompt(session.session_id, "go")
+    assert len(desk.editor.of("usage_update")) == 1
+
+
 async def test_an_untrusted_folder_is_reported(home: Home) -> None:
     (home.project / "AGENTS.md").write_text("Be brief.\n")
     async with home.desk(Editor()) as desk:
