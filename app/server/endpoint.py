@@ -2,13 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agent.records.json import Json
+from agent.records.json import Json, JsonObject
 from app.server.bodies import NoBody
 
 Handler = Callable[[Request], Awaitable[Json | Response]]
@@ -23,6 +24,8 @@ class Endpoint:
     summary: str
     handler: Handler
     body: type[BaseModel] = NoBody
+    answer: Any = JsonObject
+    """The type of the answer; None for none."""
 
     def route(self) -> Route:
         async def answer(request: Request) -> Response:

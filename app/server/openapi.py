@@ -2,50 +2,64 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any, cast
 
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
 from agent.records.json import Json, JsonObject
 from app.server.bodies import NoBody
 from app.server.endpoint import Endpoint
 
+SCHEMAS = "#/components/schemas/{model}"
+
 
 def describe(endpoints: Iterable[Endpoint], version: str) -> JsonObject:
     """Return the OpenAPI description of *endpoints*."""
     endpoints = tuple(endpoints)
-    bodies = {each.body for each in endpoints if each.body is not NoBody}
-    _, schemas = models_json_schema(
-        [(body, "validation") for body in sorted(bodies, key=lambda body: body.__name__)],
-        ref_template="#/components/schemas/{model}",
-    )
+    adapters: list[tuple[tuple[int, str], Any, TypeAdapter[Any]]] = []
+    for number, each in enumerate(endpoints):
+        if each.body is not NoBody:
+            adapters.append(((number, "body"), "validation", TypeAdapter(each.body)))
+        if each.answer is not None:
+            adapters.append(((number, "answer"), "validation", TypeAdapter(each.answer)))
+    made, shared = TypeAdapter.json_schemas(adapters, ref_template=SCHEMAS)
+    schemas = {(number, what): schema for ((number, what), _), schema in made.items()}
     paths: dict[str, Json] = {}
-    for each in endpoints:
+    for number, each in enumerate(endpoints):
         methods = paths.setdefault(each.path, {})
         assert isinstance(methods, dict)  # set in the line above
-        methods[each.method.lower()] = _operation(each)
+        methods[each.method.lower()] = _operation(
+            each,
+            cast("JsonObject | None", schemas.get((number, "body"))),
+            cast("JsonObject | None", schemas.get((number, "answer"))),
+        )
     return {
         "openapi": "3.1.0",
         "info": {"title": "opencode-py", "version": version},
         "paths": paths,
-        "components": {"schemas": schemas.get("$defs", {})},
+        "components": {"schemas": cast("JsonObject", shared).get("$defs", {})},
     }
 
 
-def _operation(endpoint: Endpoint) -> JsonObject:
+def _operation(
+    endpoint: Endpoint, body: JsonObject | None, answer: JsonObject | None
+) -> JsonObject:
     parameters: list[Json] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", endpoint.path)
     ]
     parameters.append({"name": "directory", "in": "query", "schema": {"type": "string"}})
+    success: JsonObject = {"description": "Success"}
+    if answer is not None:
+        success["content"] = {"application/json": {"schema": answer}}
     operation: JsonObject = {
         "summary": endpoint.summary,
         "parameters": parameters,
         "responses": {
-            "200": {"description": "Success"},
+            "204" if answer is None else "200": success,
             "default": {"description": "An error: its name, and a sentence in data.message"},
         },
     }
-    if endpoint.body is not NoBody:
-        schema: JsonObject = {"$ref": f"#/components/schemas/{endpoint.body.__name__}"}
-        operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+    if body is not None:
+        operation["requestBody"] = {"content": {"application/json": {"schema": body}}}
     return operation

@@ -21,6 +21,18 @@ from agent.runtime.runtime import Runtime
 from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
 from agent.transfer import opencode_shapes as shapes
+from app.server.answers import (
+    Branch,
+    ChangedFile,
+    FileContent,
+    FileNode,
+    McpAnswer,
+    PathAnswer,
+    PermissionAnswer,
+    ProjectAnswer,
+    QuestionAnswer,
+    SkillAnswer,
+)
 from app.server.bodies import (
     PermissionReplyBody,
     PermissionResponseBody,
@@ -46,39 +58,72 @@ class ProjectRoutes:
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
-            Endpoint("GET", "/path", "The folders in use", self.paths),
-            Endpoint("GET", "/project", "The open projects", self.projects),
-            Endpoint("GET", "/project/current", "The project of the folder", self.project),
+            Endpoint("GET", "/path", "The folders in use", self.paths, answer=PathAnswer),
+            Endpoint(
+                "GET", "/project", "The open projects", self.projects, answer=list[ProjectAnswer]
+            ),
+            Endpoint(
+                "GET",
+                "/project/current",
+                "The project of the folder",
+                self.project,
+                answer=ProjectAnswer,
+            ),
             Endpoint("GET", "/config", "The settings, without secrets", self.config),
             Endpoint("GET", "/config/providers", "The usable providers", self.providers),
             Endpoint("GET", "/provider", "The usable providers and models", self.provider),
             Endpoint("GET", "/provider/auth", "The logins of providers", self.empty_object),
-            Endpoint("GET", "/agent", "The agents", self.agents),
-            Endpoint("GET", "/command", "The slash commands", self.commands),
-            Endpoint("GET", "/skill", "The skills", self.skills),
-            Endpoint("GET", "/mcp", "The MCP servers", self.mcp),
-            Endpoint("GET", "/lsp", "The language servers", self.empty_list),
-            Endpoint("GET", "/formatter", "The formatters", self.empty_list),
-            Endpoint("GET", "/vcs", "The branch", self.vcs),
-            Endpoint("GET", "/find", "Search text in files", self.find_text),
-            Endpoint("GET", "/find/file", "Search files by name", self.find_files),
-            Endpoint("GET", "/find/symbol", "Search symbols", self.empty_list),
-            Endpoint("GET", "/file", "List a folder", self.list_files),
-            Endpoint("GET", "/file/content", "Read a file", self.read_file),
-            Endpoint("GET", "/file/status", "The changed files", self.file_status),
+            Endpoint("GET", "/agent", "The agents", self.agents, answer=list[JsonObject]),
+            Endpoint(
+                "GET", "/command", "The slash commands", self.commands, answer=list[JsonObject]
+            ),
+            Endpoint("GET", "/skill", "The skills", self.skills, answer=list[SkillAnswer]),
+            Endpoint("GET", "/mcp", "The MCP servers", self.mcp, answer=dict[str, McpAnswer]),
+            Endpoint(
+                "GET", "/lsp", "The language servers", self.empty_list, answer=list[JsonObject]
+            ),
+            Endpoint(
+                "GET", "/formatter", "The formatters", self.empty_list, answer=list[JsonObject]
+            ),
+            Endpoint("GET", "/vcs", "The branch", self.vcs, answer=Branch),
+            Endpoint(
+                "GET", "/find", "Search text in files", self.find_text, answer=list[JsonObject]
+            ),
+            Endpoint(
+                "GET", "/find/file", "Search files by name", self.find_files, answer=list[str]
+            ),
+            Endpoint(
+                "GET", "/find/symbol", "Search symbols", self.empty_list, answer=list[JsonObject]
+            ),
+            Endpoint("GET", "/file", "List a folder", self.list_files, answer=list[FileNode]),
+            Endpoint("GET", "/file/content", "Read a file", self.read_file, answer=FileContent),
+            Endpoint(
+                "GET",
+                "/file/status",
+                "The changed files",
+                self.file_status,
+                answer=list[ChangedFile],
+            ),
             *self._request_endpoints(),
         )
 
     def _request_endpoints(self) -> tuple[Endpoint, ...]:
         answer = "Answer a permission request"
         return (
-            Endpoint("GET", "/permission", "The open permission requests", self.permissions),
+            Endpoint(
+                "GET",
+                "/permission",
+                "The open permission requests",
+                self.permissions,
+                answer=list[PermissionAnswer],
+            ),
             Endpoint(
                 "POST",
                 "/permission/{request}/reply",
                 answer,
                 self.reply_permission,
                 PermissionReplyBody,
+                bool,
             ),
             Endpoint(
                 "POST",
@@ -86,17 +131,29 @@ class ProjectRoutes:
                 answer,
                 self.respond_permission,
                 PermissionResponseBody,
+                bool,
             ),
-            Endpoint("GET", "/question", "The open questions", self.questions),
+            Endpoint(
+                "GET",
+                "/question",
+                "The open questions",
+                self.questions,
+                answer=list[QuestionAnswer],
+            ),
             Endpoint(
                 "POST",
                 "/question/{request}/reply",
                 "Answer a question",
                 self.reply_question,
                 QuestionReplyBody,
+                bool,
             ),
             Endpoint(
-                "POST", "/question/{request}/reject", "Dismiss a question", self.reject_question
+                "POST",
+                "/question/{request}/reject",
+                "Dismiss a question",
+                self.reject_question,
+                answer=bool,
             ),
         )
 

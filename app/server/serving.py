@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from agent.records.errors import ConfigError, OpencodePyError
 from app.server.access import Access, AccessMiddleware
+from app.server.endpoint import Endpoint
 from app.server.errors import (
     RequestError,
     answer_program_error,
@@ -49,14 +50,15 @@ CLOSE_TIMEOUT = 2
 """Seconds that requests get to end when the server closes."""
 
 
+def all_endpoints(folders: Folders) -> tuple[Endpoint, ...]:
+    routes = (SessionRoutes(folders), ProjectRoutes(folders), TuiRoutes(folders))
+    return tuple(endpoint for each in routes for endpoint in each.endpoints())
+
+
 def web_app(folders: Folders, access: Access, heartbeat: float = HEARTBEAT) -> ASGIApp:
     """Return the whole application: the API, the event streams and the page. *heartbeat* is how
     long a stream is silent at most, in seconds."""
-    endpoints = (
-        *SessionRoutes(folders).endpoints(),
-        *ProjectRoutes(folders).endpoints(),
-        *TuiRoutes(folders).endpoints(),
-    )
+    endpoints = all_endpoints(folders)
     streams = EventStreams(folders, heartbeat)
 
     async def health(_: Request) -> JSONResponse:

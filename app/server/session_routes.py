@@ -12,6 +12,13 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
 from agent.session.api import PromptInput
 from agent.transfer import opencode_shapes as shapes
+from app.server.answers import (
+    FileDiffAnswer,
+    MessageAnswer,
+    SessionAnswer,
+    StatusAnswer,
+    TodoAnswer,
+)
 from app.server.bodies import (
     CommandBody,
     ForkBody,
@@ -44,26 +51,111 @@ class SessionRoutes:
     def endpoints(self) -> tuple[Endpoint, ...]:
         one, message = "/session/{session}", "/session/{session}/message"
         return (
-            Endpoint("GET", "/session", "List the sessions of a folder", self.list),
-            Endpoint("POST", "/session", "Create a session", self.create, NewSessionBody),
-            Endpoint("GET", "/session/status", "The status of running sessions", self.statuses),
-            Endpoint("GET", one, "One session", self.get),
-            Endpoint("PATCH", one, "Rename a session", self.change, SessionChangeBody),
-            Endpoint("DELETE", one, "Delete a session", self.delete),
-            Endpoint("GET", one + "/children", "Sessions of its sub-agents", self.children),
-            Endpoint("GET", one + "/todo", "The to-do list", self.todos),
-            Endpoint("GET", one + "/diff", "The files that a turn changed", self.diff),
-            Endpoint("GET", message, "The messages", self.messages),
-            Endpoint("GET", message + "/{message}", "One message", self.message),
-            Endpoint("POST", message, "Send a prompt and wait", self.prompt, PromptBody),
-            Endpoint("POST", one + "/prompt_async", "Send a prompt", self.prompt_async, PromptBody),
-            Endpoint("POST", one + "/command", "Run a slash command", self.command, CommandBody),
-            Endpoint("POST", one + "/shell", "Run a command of the user", self.shell, ShellBody),
-            Endpoint("POST", one + "/abort", "Interrupt the running turn", self.abort),
-            Endpoint("POST", one + "/fork", "Copy a session", self.fork, ForkBody),
-            Endpoint("POST", one + "/revert", "Undo from a message on", self.revert, RevertBody),
-            Endpoint("POST", one + "/unrevert", "Redo what was undone", self.unrevert),
-            Endpoint("POST", one + "/summarize", "Compact the conversation", self.summarize),
+            Endpoint(
+                "GET",
+                "/session",
+                "List the sessions of a folder",
+                self.list,
+                answer=list[SessionAnswer],
+            ),
+            Endpoint(
+                "POST",
+                "/session",
+                "Create a session",
+                self.create,
+                NewSessionBody,
+                answer=SessionAnswer,
+            ),
+            Endpoint(
+                "GET",
+                "/session/status",
+                "The status of running sessions",
+                self.statuses,
+                answer=dict[str, StatusAnswer],
+            ),
+            Endpoint("GET", one, "One session", self.get, answer=SessionAnswer),
+            Endpoint(
+                "PATCH",
+                one,
+                "Rename a session",
+                self.change,
+                SessionChangeBody,
+                answer=SessionAnswer,
+            ),
+            Endpoint("DELETE", one, "Delete a session", self.delete, answer=bool),
+            Endpoint(
+                "GET",
+                one + "/children",
+                "Sessions of its sub-agents",
+                self.children,
+                answer=list[SessionAnswer],
+            ),
+            Endpoint("GET", one + "/todo", "The to-do list", self.todos, answer=list[TodoAnswer]),
+            Endpoint(
+                "GET",
+                one + "/diff",
+                "The files that a turn changed",
+                self.diff,
+                answer=list[FileDiffAnswer],
+            ),
+            Endpoint("GET", message, "The messages", self.messages, answer=list[MessageAnswer]),
+            Endpoint(
+                "GET", message + "/{message}", "One message", self.message, answer=MessageAnswer
+            ),
+            Endpoint(
+                "POST",
+                message,
+                "Send a prompt and wait",
+                self.prompt,
+                PromptBody,
+                answer=MessageAnswer,
+            ),
+            Endpoint(
+                "POST",
+                one + "/prompt_async",
+                "Send a prompt",
+                self.prompt_async,
+                PromptBody,
+                answer=None,
+            ),
+            Endpoint(
+                "POST",
+                one + "/command",
+                "Run a slash command",
+                self.command,
+                CommandBody,
+                answer=MessageAnswer,
+            ),
+            Endpoint(
+                "POST",
+                one + "/shell",
+                "Run a command of the user",
+                self.shell,
+                ShellBody,
+                answer=MessageAnswer,
+            ),
+            Endpoint("POST", one + "/abort", "Interrupt the running turn", self.abort, answer=bool),
+            Endpoint(
+                "POST", one + "/fork", "Copy a session", self.fork, ForkBody, answer=SessionAnswer
+            ),
+            Endpoint(
+                "POST",
+                one + "/revert",
+                "Undo from a message on",
+                self.revert,
+                RevertBody,
+                answer=SessionAnswer,
+            ),
+            Endpoint(
+                "POST",
+                one + "/unrevert",
+                "Redo what was undone",
+                self.unrevert,
+                answer=SessionAnswer,
+            ),
+            Endpoint(
+                "POST", one + "/summarize", "Compact the conversation", self.summarize, answer=bool
+            ),
         )
 
     async def list(self, request: Request) -> Json:

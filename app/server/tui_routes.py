@@ -50,25 +50,51 @@ class TuiRoutes:
             async def execute(_: Request) -> Json:
                 return self._execute(name)
 
-            return Endpoint("POST", f"/tui/{path}", f"Run {name}", execute)
+            return Endpoint("POST", f"/tui/{path}", f"Run {name}", execute, answer=bool)
 
         return (
-            Endpoint("POST", "/tui/append-prompt", "Add text to the prompt", self.append, TextBody),
+            Endpoint(
+                "POST",
+                "/tui/append-prompt",
+                "Add text to the prompt",
+                self.append,
+                TextBody,
+                answer=bool,
+            ),
             command("submit-prompt", "prompt.submit"),
             command("clear-prompt", "prompt.clear"),
             command("open-help", "help.show"),
             command("open-sessions", "session.list"),
             command("open-themes", "theme.list"),
             command("open-models", "model.list"),
-            Endpoint("POST", "/tui/execute-command", "Run a command", self.run, TuiCommandBody),
-            Endpoint("POST", "/tui/show-toast", "Show a message", self.toast, ToastBody),
             Endpoint(
-                "POST", "/tui/select-session", "Open a session", self.select, SelectSessionBody
+                "POST",
+                "/tui/execute-command",
+                "Run a command",
+                self.run,
+                TuiCommandBody,
+                answer=bool,
             ),
             Endpoint(
-                "POST", "/tui/publish", "Send one of these events", self.publish, TuiEventBody
+                "POST", "/tui/show-toast", "Show a message", self.toast, ToastBody, answer=bool
             ),
-            Endpoint("POST", "/log", "Take a log line of a client", self.log, NoBody),
+            Endpoint(
+                "POST",
+                "/tui/select-session",
+                "Open a session",
+                self.select,
+                SelectSessionBody,
+                answer=bool,
+            ),
+            Endpoint(
+                "POST",
+                "/tui/publish",
+                "Send one of these events",
+                self.publish,
+                TuiEventBody,
+                answer=bool,
+            ),
+            Endpoint("POST", "/log", "Take a log line of a client", self.log, NoBody, answer=bool),
         )
 
     async def append(self, request: Request) -> Json:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,11 +11,12 @@ from typing import Any
 
 import httpx2
 import pytest
+from pydantic import TypeAdapter
 
 from agent.runtime.pool import RuntimePool
 from app.server.access import LOOPBACK, Access
 from app.server.folders import Folders
-from app.server.serving import listen, serving, web_app
+from app.server.serving import all_endpoints, listen, serving, web_app
 from tests.support.harness import GUARD, config_for, environment, write_config
 from tests.support.model_server import ModelServer
 
@@ -101,7 +103,21 @@ class Served:
     async def call(self, method: str, path: str, body: object = None, status: int = 200) -> Any:
         response = await self.client.request(method, path, json=body)
         assert response.status_code == status, response.text
-        return response.json() if response.content else None
+        found = response.json() if response.content else None
+        if status < 300:
+            self._compare(method, path.partition("?")[0], found)
+        return found
+
+    def _compare(self, method: str, path: str, found: Any) -> None:
+        """Compare an answer with its description."""
+        for endpoint in all_endpoints(self.folders):
+            pattern = re.sub(r"{\w+}", "[^/]+", endpoint.path)
+            if endpoint.method == method and re.fullmatch(pattern, path):
+                if endpoint.answer is None:
+                    assert found is None
+                else:
+                    TypeAdapter(endpoint.answer).validate_python(found, strict=False)
+                return
 
     async def session(self) -> str:
         return (await self.call("POST", "/session", {}))["id"]

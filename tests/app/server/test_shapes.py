@@ -1,6 +1,7 @@
 """Answers and events have the shapes that were recorded from opencode itself."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,21 @@ async def test_every_recorded_route_exists(served: Served) -> None:
     }
     settings = {"PATCH /config"}  # clients do not change the settings here
     assert set(RECORDED["routes"]) - settings - {"GET /global/health"} <= ours
+
+
+async def test_answers_are_described(served: Served) -> None:
+    described = await served.call("GET", "/doc")
+    schemas = described["components"]["schemas"]
+    assert {"SessionAnswer", "MessageAnswer", "PermissionAnswer", "PromptBody"} <= set(schemas)
+    assert "sessionID" in schemas["PermissionAnswer"]["required"]
+    listed = described["paths"]["/session"]["get"]["responses"]["200"]
+    assert listed["content"]["application/json"]["schema"] == {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/SessionAnswer"},
+    }
+    assert set(described["paths"]["/session/{session}/prompt_async"]["post"]["responses"]) == {
+        "204",
+        "default",
+    }
+    for name in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(described)):
+        assert name in schemas
