@@ -173,10 +173,18 @@ def hints_text(hints: Sequence[tuple[str, str]]) -> Content:
 
 def custom_text(status: Status, width: int) -> Content:
     """Return the user's own line, with what must always be visible at the right: the permission
-    mode, and that the folder is not trusted."""
-    right = Content.styled(status.mode, MODE_TONES[status.mode])
+    mode, another agent than the usual one, and what is not as usual."""
+    right = mode = Content.styled(status.mode, MODE_TONES[status.mode])
+    if status.agent != Status().agent:
+        agent = Content.styled(sanitize(status.agent), f"bold {agent_tone(status.color)}")
+        right = agent + Content("  ") + right
+    if not status.sandboxed:
+        right = Content.styled("no sandbox  ", "$tone-warn") + right
     if not status.trusted:
         right = Content.styled("not trusted  ", "$tone-warn") + right
+    if status.normal:
+        right = Content.styled("NORMAL  ", "bold $tone-warn") + right
+    right = right if right.cell_length + 2 <= width else mode
     room = max(1, width - right.cell_length - 2)
     left = Content(sanitize_line(status.custom)).truncate(room, ellipsis=True)
     line = left + Content(" " * max(2, width - left.cell_length - right.cell_length)) + right

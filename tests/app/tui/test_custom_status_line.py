@@ -106,3 +106,11 @@ async def test_the_progress_is_written_once_and_removed_at_the_end(start: Starte
         assert written == [PROGRESS["works"], PROGRESS["waits"], PROGRESS["works"]]
         assert terminal.restore_sequence() == PROGRESS[""]
         assert TerminalNotifier(app, lambda: True).restore_sequence() == ""
+
+
+def test_what_is_not_as_usual_is_visible_beside_the_own_line() -> None:
+    usual = custom_text(Status(custom="mine", mode="ask"), 80)
+    assert usual.plain.split() == ["mine", "ask"]
+    other = Status(custom="mine", agent="plan", mode="ask", sandboxed=False, normal=True)
+    words = custom_text(other, 80).plain.split()
+    assert words == ["mine", "NORMAL", "no", "sandbox", "plan", "ask"]
