@@ -40,7 +40,7 @@ async def new(context: ActionContext, argument: str) -> None:
         context.notify("Making a worktree.")
         await context.new_worktree(name)
     elif option == "--main":
-        await context.leave_worktree(False)  # noqa: FBT003 - a callable has no keywords
+        await context.leave_worktree("keep")
         argument = rest
     context.live.close()
     if argument.strip():
@@ -90,7 +90,7 @@ async def merge(context: ActionContext, argument: str) -> None:
         )
         if not await context.show(question):
             return
-    context.notify(sanitize_line(await context.leave_worktree(True)))  # noqa: FBT003 - as above
+    context.notify(sanitize_line(await context.leave_worktree("remove")))
 
 
 @action(

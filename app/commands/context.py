@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from textual.app import App
 from textual.screen import Screen
@@ -52,9 +52,9 @@ class ActionContext:
     any."""
     new_worktree: Callable[[str], Awaitable[None]]
     """Makes a worktree of that name ("" for a free one) and uses it, with no session yet."""
-    leave_worktree: Callable[[bool], Awaitable[str]]
-    """Uses the folder that the worktree was made from; with true, removes the worktree. Returns
-    what was done."""
+    leave_worktree: Callable[[Literal["keep", "remove"]], Awaitable[str]]
+    """Uses the folder that the worktree was made from; with ``remove``, removes the worktree.
+    Returns what was done."""
     browse: Callable[[], None]
     """Lets the keyboard go through the rows of the transcript."""
     modes: PermissionModeCycle

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
 
 from textual.app import App
 
@@ -100,7 +101,7 @@ class ActionDispatcher:
     on_main_screen: Callable[[], bool]
     take_up_requests: Callable[[], bool]
     new_worktree: Callable[[str], Awaitable[None]]
-    leave_worktree: Callable[[bool], Awaitable[str]]
+    leave_worktree: Callable[[Literal["keep", "remove"]], Awaitable[str]]
     _modes: PermissionModeCycle = field(default_factory=PermissionModeCycle, init=False)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _leader: keymap.LeaderKey = field(default_factory=keymap.LeaderKey, init=False)

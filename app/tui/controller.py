@@ -175,7 +175,9 @@ class Controller:
             on_main_screen=self.on_main_screen,
             take_up_requests=self.take_up_requests,
             new_worktree=lambda name: self._opener.new_worktree(self.live, name),
-            leave_worktree=lambda remove: self._opener.leave_worktree(self.live, remove=remove),
+            leave_worktree=lambda how: self._opener.leave_worktree(
+                self.live, remove=how == "remove"
+            ),
         )
 
     def start(self) -> None:
