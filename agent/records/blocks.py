@@ -6,9 +6,10 @@ with their part.
 """
 
 from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from agent.records.frozen import frozen
+from agent.records.tagged import Tagged
 
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
@@ -143,7 +144,7 @@ class TextBlock:
     kind: Literal["text"] = "text"
 
 
-Block: TypeAlias = (
+Block: TypeAlias = Annotated[
     DiffBlock
     | ShellBlock
     | CodeBlock
@@ -152,8 +153,9 @@ Block: TypeAlias = (
     | TableBlock
     | ImageBlock
     | SubtaskBlock
-    | TextBlock
-)
+    | TextBlock,
+    Tagged("kind"),
+]
 
 
 @frozen

@@ -8,7 +8,7 @@ never changed: use ``dataclasses.replace``.
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from agent.records.background import BackgroundTask
 from agent.records.blocks import Block, ToolLabel
@@ -17,6 +17,7 @@ from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
 from agent.records.decisions import Decision
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
+from agent.records.tagged import Tagged
 from agent.records.usage import Usage
 
 Finish = Literal["stop", "tool-calls", "length", "paused", "content-filter", "error", "other"]
@@ -127,7 +128,7 @@ class AssistantMessage:
     role: Literal["assistant"] = "assistant"
 
 
-Message: TypeAlias = UserMessage | AssistantMessage
+Message: TypeAlias = Annotated[UserMessage | AssistantMessage, Tagged("role")]
 
 
 @frozen(kw_only=True)
@@ -251,7 +252,7 @@ class Failed:
     status: Literal["failed"] = "failed"
 
 
-ToolState: TypeAlias = Pending | Running | Completed | Failed
+ToolState: TypeAlias = Annotated[Pending | Running | Completed | Failed, Tagged("status")]
 
 
 @frozen(kw_only=True)
@@ -364,7 +365,7 @@ class AgentPart:
     type: Literal["agent"] = "agent"
 
 
-Part: TypeAlias = (
+Part: TypeAlias = Annotated[
     TextPart
     | ReasoningPart
     | ToolPart
@@ -377,8 +378,9 @@ Part: TypeAlias = (
     | RetryPart
     | AgentPart
     | ContextPart
-    | ReportPart
-)
+    | ReportPart,
+    Tagged("type"),
+]
 
 SyntheticPart: TypeAlias = CompactionPart | ToolPart | ReportPart
 """Parts of the program's own messages that users see: compactions, their shell commands, reports of

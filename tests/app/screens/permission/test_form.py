@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static
 
-from agent.records.json import JsonObject
+from agent.records.json import Json, JsonObject
 from agent.records.requests import QuestionReply
 from app.screens.permission.form import FieldBox, FormScreen
 from tests.agent.mcp.mcp_harness import SERVERS
@@ -23,8 +23,8 @@ from tests.support.snapshots import SIZES, assert_snapshot, screen_text
 DEFAULTS: JsonObject = {"name": "Bob", "painted": False}
 
 
-def filled(**values: object) -> QuestionReply:
-    return QuestionReply(values={**DEFAULTS, **values})  # type: ignore[dict-item]
+def filled(**values: Json) -> QuestionReply:
+    return QuestionReply(values={**DEFAULTS, **values})
 
 
 def faults(host: Host) -> dict[str, str]:

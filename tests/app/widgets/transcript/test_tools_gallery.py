@@ -301,7 +301,7 @@ async def test_conversation_at_every_width(name: str, size: tuple[int, int]) -> 
 
 
 def test_there_is_one_renderer_for_each_kind_of_block() -> None:
-    assert set(RENDERERS) == set(get_args(Block))
+    assert set(RENDERERS) == set(get_args(get_args(Block)[0]))
 
 
 PAGE = Page(100, DARK_PALETTE)
