@@ -15,12 +15,12 @@ from typing import Protocol
 
 from agent.records.background import BackgroundTaskState
 from agent.records.context_parts import GOAL_REPORT, ReportPart
-from agent.records.errors import NothingToDo, OpencodePyError, SessionBusy
-from agent.records.events import Event, SessionIdle
+from agent.records.errors import NothingToDo, OpencodePyError, SessionBusy, SessionNotFound
+from agent.records.events import Event, SessionError, SessionIdle
 from agent.records.frozen import frozen
 from agent.records.goals import DEFAULT_ROUNDS, Goal, GoalState
 from agent.records.ids import new_id
-from agent.records.messages import Completed, ToolPart
+from agent.records.messages import Completed, ErrorInfo, ToolPart
 from agent.records.reminders import reminder
 from agent.records.units import money, tokens
 from agent.session.api import PromptInput
@@ -57,6 +57,7 @@ STARTED = "Goal: {text}\nThe check `{check}` {outcome}."
 ROUND = "Goal, round {round} of {most}: the check {outcome}.{used}"
 REACHED = "The goal is reached: the check `{check}` passes."
 UNREACHED = "The goal is not reached: {reason}"
+PAUSED = "The goal is paused:"
 INTERRUPTED = "It was interrupted. /goal resume continues."
 
 _OUTCOMES: dict[GoalState, BackgroundTaskState] = {
@@ -179,6 +180,12 @@ class Goals:
             task.cancel()
             await asyncio.wait([task])
 
+    async def check(self, session_id: str, command: str) -> tuple[bool | None, str]:
+        """Run *command* as a check; return whether it passed, None if it gave no answer, and a
+        phrase on its end."""
+        worker = _GoalWorker(session_id, self._services, self._sessions, self._save)
+        return await worker.check(command)
+
     async def close(self) -> None:
         """Leave every goal as it is: it can be resumed."""
         for task in self._tasks.values():
@@ -212,13 +219,21 @@ class _GoalWorker:
     save: SaveGoal
 
     async def work(self, goal: Goal) -> None:
+        """Work on *goal* until it is reached, paused or ended. What cannot be stored, as on a full
+        disk, is reported."""
         try:
             await self._work(goal)
         except OpencodePyError as error:
-            await self._finish(goal, "paused", error.message)
+            try:
+                await self._finish(goal, "paused", error.message)
+            except SessionNotFound:  # it was deleted meanwhile
+                return
+            except OpencodePyError as failure:
+                info = ErrorInfo("goal", f"{PAUSED} {failure.message}")
+                self.services.bus.publish(SessionError(self.session_id, info))
 
     async def _work(self, goal: Goal) -> None:
-        passed, outcome = await self._check(goal)
+        passed, outcome = await self.check(goal.check)
         while passed is False:
             if goal.rounds >= goal.max_rounds:
                 await self._finish(
@@ -239,7 +254,7 @@ class _GoalWorker:
                 reason = used_up or (end.error.message if end.error else "You interrupted it.")
                 await self._finish(goal, "ended" if used_up else "paused", reason)
                 return
-            passed, outcome = await self._check(goal)
+            passed, outcome = await self.check(goal.check)
         if passed:
             await self._finish(goal, "reached", "")
         else:
@@ -264,14 +279,14 @@ class _GoalWorker:
             return f" {money(used)} of {money(goal.budget)} used."
         return f" {tokens(round(used))} of {tokens(round(goal.budget))} tokens used."
 
-    async def _check(self, goal: Goal) -> tuple[bool | None, str]:
-        """Run the check; return whether it passed, None if it gave no answer, and a phrase."""
+    async def check(self, command: str) -> tuple[bool | None, str]:
+        """Run the check *command*; see ``Goals.check``."""
         message_id = ""
 
         async def start() -> str:
             nonlocal message_id
             run = self.sessions.run_check
-            message_id = await run(self.session_id, goal.check, CHECK_TIMEOUT)
+            message_id = await run(self.session_id, command, CHECK_TIMEOUT)
             return message_id
 
         end = await self._until_over(start)

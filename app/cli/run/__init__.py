@@ -174,6 +174,18 @@ def _add_output(result: argparse.ArgumentParser) -> None:
 def _add_limits(result: argparse.ArgumentParser) -> None:
     add = result.add_argument
     add("--max-steps", type=positive_int, metavar="N", help="end after this many model calls")
+    add(
+        "--check",
+        metavar="COMMAND",
+        help="continue turn after turn until this command exits with 0",
+    )
+    add(
+        "--max-rounds",
+        type=positive_int,
+        default=10,
+        metavar="N",
+        help="with --check: end after this many turns (default: 10)",
+    )
     add("--max-tokens", type=positive_int, metavar="N", help="end after this many tokens")
     add(
         "--fallback-model",
@@ -383,20 +395,52 @@ def _fallback(arguments: argparse.Namespace) -> "dict[str, Json]":
 
 
 async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:
+    from agent.runtime.headless import LIMIT  # loads the agent package
+
     headless, session = ready.headless, ready.session
     signals.set_cancel(lambda: headless.stop(session))
     writer = _writer(arguments, headless.runtime)
     resume_gc()
     default = headless.runtime.catalog.default_model()
     writer.start(session, arguments.model or session.model or default)
-    async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:
-        async for event in events:
-            writer.take(event)
-    ending = headless.result
-    if ending is None:  # the bus was closed
-        return report("The run was interrupted.", 1)
+    prompt, missed, rounds = ready.prompt, "", 0
+    while True:
+        async with contextlib.aclosing(headless.run(session, prompt)) as events:
+            async for event in events:
+                writer.take(event)
+        ending, rounds = headless.result, rounds + 1
+        if ending is None:  # the bus was closed
+            return report("The run was interrupted.", 1)
+        if not arguments.check or ending.outcome != "completed" or signals.code is not None:
+            break
+        following, missed = await _check(arguments, ready, rounds)
+        if following is None:
+            break
+        prompt, headless.result = following, None
     writer.end(ending)
-    return ending.exit_code if signals.code is None else signals.code
+    code = report(missed, LIMIT) if missed and ending.outcome == "completed" else ending.exit_code
+    return code if signals.code is None else signals.code
+
+
+async def _check(
+    arguments: argparse.Namespace, ready: "PreparedRun", rounds: int
+) -> "tuple[PromptInput | None, str]":
+    """Run the check after that many rounds. Return the next prompt, None for the end, and a
+    sentence if the check did not pass."""
+    from agent.session.api import PromptInput  # loads the agent package
+    from agent.session.goals import AGAIN  # as above
+
+    goals = ready.headless.runtime.sessions.goals
+    passed, outcome = await goals.check(ready.session.id, arguments.check)
+    sentence = f"Round {rounds}: the check {outcome}."
+    if passed:
+        report(sentence, 0)
+        return None, ""
+    if passed is None or rounds >= arguments.max_rounds:
+        return None, sentence
+    report(sentence, 0)
+    text = AGAIN.format(check=arguments.check, outcome=outcome, text=ready.prompt.visible_text)
+    return PromptInput(text=text), sentence
 
 
 def _write_failure(arguments: argparse.Namespace, error: "OpencodePyError") -> None:

@@ -1,12 +1,14 @@
 """Goals are worked on turn after turn until their check passes."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from agent.records.context_parts import ReportPart
 from agent.records.errors import NothingToDo
-from agent.records.events import Event, PartUpdated
+from agent.records.events import Event, PartUpdated, SessionError
 from agent.records.goals import Goal
 from agent.records.messages import Session, TextPart, ToolPart
 from agent.session.goals import parse_goal
@@ -193,6 +195,26 @@ async def test_a_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **ALLOWED) as harness:
         with pytest.raises(NothingToDo, match="price of scripted/model-1 is not known"):
             await begin(harness, "Go on --check true --budget $2")
+
+
+async def test_a_goal_that_cannot_be_stored_any_more_is_reported(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **ALLOWED) as harness:
+        hold = Hold()
+        harness.server.script(answer(Text("Working"), hold))
+        session = await begin(harness, f"Go on --check '{CHECK}'")
+        await hold.reached.wait()
+        with closing(sqlite3.connect(harness.home / "data" / "sessions.db")) as connection:
+            connection.execute(
+                "CREATE TRIGGER full BEFORE INSERT ON goal "
+                "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+            )
+        hold.gate.set()
+        event = await harness.until(lambda e: isinstance(e, SessionError))
+        assert isinstance(event, SessionError)
+        assert event.error.message.startswith("The goal is paused: ")
+        goal = await harness.runtime.store.goal(session.id)
+        assert goal is not None
+        assert goal.rounds == 1
 
 
 def test_arguments() -> None:

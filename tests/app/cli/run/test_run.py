@@ -450,3 +450,29 @@ def test_a_secret_file_that_the_prompt_names_is_refused_or_approved_without_wait
     else:
         assert (done.returncode, sent) == (1, [])
         assert b".env is not attached" in done.stderr
+
+
+def test_a_check_decides_whether_the_work_is_done(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    write = Call("write", {"file_path": "done.txt", "content": "yes"})
+    scripted.server.script(answer(Text("It is done!")), answer(write), answer(Text("Now it is.")))
+    words = ("Write the file", "--check", "test -f done.txt", "--auto-approve", "edit")
+    done = run(installed, *words)
+    assert done.returncode == 0, done.stderr
+    told = done.stderr.decode()
+    assert "Round 1: the check fails with exit code 1." in told
+    assert "Round 2: the check passes." in told
+    assert "Continue with the goal:\n\nWrite the file" in str(
+        scripted.server.requests[1].body["messages"][-1]
+    ).replace("\\n", "\n")
+
+
+def test_a_check_that_never_passes_ends_with_the_code_of_a_limit(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.always(answer(Text("It is done!")))
+    done = run(installed, "go", "--check", "exit 3", "--max-rounds", "2")
+    assert done.returncode == 4
+    assert "Round 2: the check fails with exit code 3." in done.stderr.decode()
+    assert len([r for r in scripted.server.requests if r.body.get("tools")]) == 2
