@@ -5,6 +5,7 @@ last rule that matches counts, so the rules are written in that order.
 """
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -71,7 +72,10 @@ def from_claude_settings(
     folders = given.get("additionalDirectories")
     for folder in folders if isinstance(folders, list) else []:
         if isinstance(folder, str) and folder.strip():
-            _put(table, "external_directory", f"{folder.rstrip('/')}/*", "allow")
+            place = folder.rstrip("/")
+            if base and not place.startswith(("/", "~")):
+                place = posixpath.normpath(f"{base}/{place}")
+            _put(table, "external_directory", f"{place}/*", "allow")
     for action in ACTION_ORDER:
         entries = given.get(action)
         for entry in entries if isinstance(entries, list) else []:

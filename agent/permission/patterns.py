@@ -150,7 +150,7 @@ def matches_path(text: str, pattern: str, root: str, *, tightens: bool) -> bool:
     """
     if not pattern.strip("*"):
         return bool(pattern) or not text
-    forms = _path_forms(expand_home(pattern), tightens=tightens)
+    forms = _path_forms(_outside(expand_home(pattern), root), tightens=tightens)
     absolute = text if text.startswith("/") or not root else _absolute(text, root)
     if any(_matches_form(text, absolute, form, tightens=tightens) for form in forms):
         return True
@@ -172,7 +172,7 @@ class PathPatterns:
             if not pattern.strip("*"):
                 self._all = True
                 continue
-            own = _path_forms(expand_home(pattern), tightens=True)
+            own = _path_forms(_outside(expand_home(pattern), root), tightens=True)
             forms |= dict.fromkeys((*own, *_resolved_forms(own, root, tightens=True)))
         folded = dict.fromkeys(form.casefold() for form in forms)
         self._absolute = tuple(form for form in folded if form.startswith("/"))
@@ -190,6 +190,15 @@ class PathPatterns:
             return False
         absolute = text if text.startswith("/") else _absolute(text, self._root.casefold())
         return any(_wild(absolute, form) for form in self._absolute)
+
+
+def _outside(pattern: str, root: str) -> str:
+    """Return *pattern* as an absolute one if it begins with ``../``, which leads out of *root*."""
+    if not root or not pattern.startswith("../"):
+        return pattern
+    while pattern.startswith("../"):
+        root, pattern = os.path.dirname(root), pattern[3:]
+    return _absolute(pattern, root)
 
 
 def _absolute(text: str, root: str) -> str:

@@ -5,10 +5,13 @@ import asyncio
 import pytest
 
 from agent.agents import Agents
-from agent.config.claude_code import permission_rules
+from agent.config.claude_code import from_claude_settings, permission_rules
 from agent.config.loading import load_config
 from agent.config.notices import by_file
+from agent.config.permission_rules import parse_rules
+from agent.permission.rules import Rule, evaluate
 from agent.records.json import Json
+from agent.records.requests import Action, PermissionNeed
 from agent.runtime.folder_settings import read_settings
 from agent.runtime.runtime import open_runtime
 from tests.agent.config.conftest import Setting
@@ -130,6 +133,27 @@ def test_variables_of_mcp_servers_are_named_in_one_sentence(setting: Setting) ->
 def test_brackets_in_rules_of_claude_code_are_written_with_a_backslash() -> None:
     rule = r"""Bash(python -c "print\('ok'\)" *)"""
     assert list(permission_rules(rule)) == [("bash", """python -c "print('ok')" *""")]
+
+
+@pytest.mark.parametrize("base", ["", "web"])
+def test_a_folder_beside_the_project_is_allowed_and_denied(base: str) -> None:
+    up = "../" * (2 if base else 1)
+    deny = [f"Read({up}shared/keys/**)"]
+    raw = {"permissions": {"additionalDirectories": [f"{up}shared"], "deny": deny}}
+    values, _ = from_claude_settings(raw, base)
+    rules = [Rule(*each, "x") for each in listed_rules(values["permission"])]
+
+    def verdict(permission: str, path: str) -> str:
+        need = PermissionNeed(permission, path, root="/home/me/shop")
+        return evaluate(need, rules).action
+
+    assert verdict("external_directory", "/home/me/shared/deep/*") == "allow"
+    assert verdict("external_directory", "/home/me/other/*") == "ask"
+    assert verdict("read", "/home/me/shared/keys/a/b") == "deny"
+
+
+def listed_rules(table: Json) -> list[tuple[str, str, Action]]:
+    return [(rule.permission, rule.pattern, rule.action) for rule in parse_rules(table, "x").rules]
 
 
 def test_agents_have_the_names_and_settings_of_their_program(setting: Setting) -> None:
