@@ -23,9 +23,9 @@ class Endpoint:
     path: str
     summary: str
     handler: Handler
-    body: type[BaseModel] = NoBody
     answer: Any = JsonObject
     """The type of the answer; None for none."""
+    body: type[BaseModel] = NoBody
 
     def route(self) -> Route:
         async def answer(request: Request) -> Response:

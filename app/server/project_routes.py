@@ -58,51 +58,37 @@ class ProjectRoutes:
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
-            Endpoint("GET", "/path", "The folders in use", self.paths, answer=PathAnswer),
-            Endpoint(
-                "GET", "/project", "The open projects", self.projects, answer=list[ProjectAnswer]
-            ),
+            Endpoint("GET", "/path", "The folders in use", self.paths, PathAnswer),
+            Endpoint("GET", "/project", "The open projects", self.projects, list[ProjectAnswer]),
             Endpoint(
                 "GET",
                 "/project/current",
                 "The project of the folder",
                 self.project,
-                answer=ProjectAnswer,
+                ProjectAnswer,
             ),
             Endpoint("GET", "/config", "The settings, without secrets", self.config),
             Endpoint("GET", "/config/providers", "The usable providers", self.providers),
             Endpoint("GET", "/provider", "The usable providers and models", self.provider),
             Endpoint("GET", "/provider/auth", "The logins of providers", self.empty_object),
-            Endpoint("GET", "/agent", "The agents", self.agents, answer=list[JsonObject]),
-            Endpoint(
-                "GET", "/command", "The slash commands", self.commands, answer=list[JsonObject]
-            ),
-            Endpoint("GET", "/skill", "The skills", self.skills, answer=list[SkillAnswer]),
-            Endpoint("GET", "/mcp", "The MCP servers", self.mcp, answer=dict[str, McpAnswer]),
-            Endpoint(
-                "GET", "/lsp", "The language servers", self.empty_list, answer=list[JsonObject]
-            ),
-            Endpoint(
-                "GET", "/formatter", "The formatters", self.empty_list, answer=list[JsonObject]
-            ),
-            Endpoint("GET", "/vcs", "The branch", self.vcs, answer=Branch),
-            Endpoint(
-                "GET", "/find", "Search text in files", self.find_text, answer=list[JsonObject]
-            ),
-            Endpoint(
-                "GET", "/find/file", "Search files by name", self.find_files, answer=list[str]
-            ),
-            Endpoint(
-                "GET", "/find/symbol", "Search symbols", self.empty_list, answer=list[JsonObject]
-            ),
-            Endpoint("GET", "/file", "List a folder", self.list_files, answer=list[FileNode]),
-            Endpoint("GET", "/file/content", "Read a file", self.read_file, answer=FileContent),
+            Endpoint("GET", "/agent", "The agents", self.agents, list[JsonObject]),
+            Endpoint("GET", "/command", "The slash commands", self.commands, list[JsonObject]),
+            Endpoint("GET", "/skill", "The skills", self.skills, list[SkillAnswer]),
+            Endpoint("GET", "/mcp", "The MCP servers", self.mcp, dict[str, McpAnswer]),
+            Endpoint("GET", "/lsp", "The language servers", self.empty_list, list[JsonObject]),
+            Endpoint("GET", "/formatter", "The formatters", self.empty_list, list[JsonObject]),
+            Endpoint("GET", "/vcs", "The branch", self.vcs, Branch),
+            Endpoint("GET", "/find", "Search text in files", self.find_text, list[JsonObject]),
+            Endpoint("GET", "/find/file", "Search files by name", self.find_files, list[str]),
+            Endpoint("GET", "/find/symbol", "Search symbols", self.empty_list, list[JsonObject]),
+            Endpoint("GET", "/file", "List a folder", self.list_files, list[FileNode]),
+            Endpoint("GET", "/file/content", "Read a file", self.read_file, FileContent),
             Endpoint(
                 "GET",
                 "/file/status",
                 "The changed files",
                 self.file_status,
-                answer=list[ChangedFile],
+                list[ChangedFile],
             ),
             *self._request_endpoints(),
         )
@@ -115,45 +101,45 @@ class ProjectRoutes:
                 "/permission",
                 "The open permission requests",
                 self.permissions,
-                answer=list[PermissionAnswer],
+                list[PermissionAnswer],
             ),
             Endpoint(
                 "POST",
                 "/permission/{request}/reply",
                 answer,
                 self.reply_permission,
-                PermissionReplyBody,
                 bool,
+                PermissionReplyBody,
             ),
             Endpoint(
                 "POST",
                 "/session/{session}/permissions/{request}",
                 answer,
                 self.respond_permission,
-                PermissionResponseBody,
                 bool,
+                PermissionResponseBody,
             ),
             Endpoint(
                 "GET",
                 "/question",
                 "The open questions",
                 self.questions,
-                answer=list[QuestionAnswer],
+                list[QuestionAnswer],
             ),
             Endpoint(
                 "POST",
                 "/question/{request}/reply",
                 "Answer a question",
                 self.reply_question,
-                QuestionReplyBody,
                 bool,
+                QuestionReplyBody,
             ),
             Endpoint(
                 "POST",
                 "/question/{request}/reject",
                 "Dismiss a question",
                 self.reject_question,
-                answer=bool,
+                bool,
             ),
         )
 

@@ -49,113 +49,36 @@ class SessionRoutes:
     _prompts: set[asyncio.Task[Json]] = field(default_factory=set[asyncio.Task[Json]])
 
     def endpoints(self) -> tuple[Endpoint, ...]:
-        one, message = "/session/{session}", "/session/{session}/message"
+        one, path = SessionAnswer, "/session/{session}"
+        found, running = list[SessionAnswer], dict[str, StatusAnswer]
+        diff = list[FileDiffAnswer]
         return (
-            Endpoint(
-                "GET",
-                "/session",
-                "List the sessions of a folder",
-                self.list,
-                answer=list[SessionAnswer],
-            ),
-            Endpoint(
-                "POST",
-                "/session",
-                "Create a session",
-                self.create,
-                NewSessionBody,
-                answer=SessionAnswer,
-            ),
-            Endpoint(
-                "GET",
-                "/session/status",
-                "The status of running sessions",
-                self.statuses,
-                answer=dict[str, StatusAnswer],
-            ),
-            Endpoint("GET", one, "One session", self.get, answer=SessionAnswer),
-            Endpoint(
-                "PATCH",
-                one,
-                "Rename a session",
-                self.change,
-                SessionChangeBody,
-                answer=SessionAnswer,
-            ),
-            Endpoint("DELETE", one, "Delete a session", self.delete, answer=bool),
-            Endpoint(
-                "GET",
-                one + "/children",
-                "Sessions of its sub-agents",
-                self.children,
-                answer=list[SessionAnswer],
-            ),
-            Endpoint("GET", one + "/todo", "The to-do list", self.todos, answer=list[TodoAnswer]),
-            Endpoint(
-                "GET",
-                one + "/diff",
-                "The files that a turn changed",
-                self.diff,
-                answer=list[FileDiffAnswer],
-            ),
-            Endpoint("GET", message, "The messages", self.messages, answer=list[MessageAnswer]),
-            Endpoint(
-                "GET", message + "/{message}", "One message", self.message, answer=MessageAnswer
-            ),
-            Endpoint(
-                "POST",
-                message,
-                "Send a prompt and wait",
-                self.prompt,
-                PromptBody,
-                answer=MessageAnswer,
-            ),
-            Endpoint(
-                "POST",
-                one + "/prompt_async",
-                "Send a prompt",
-                self.prompt_async,
-                PromptBody,
-                answer=None,
-            ),
-            Endpoint(
-                "POST",
-                one + "/command",
-                "Run a slash command",
-                self.command,
-                CommandBody,
-                answer=MessageAnswer,
-            ),
-            Endpoint(
-                "POST",
-                one + "/shell",
-                "Run a command of the user",
-                self.shell,
-                ShellBody,
-                answer=MessageAnswer,
-            ),
-            Endpoint("POST", one + "/abort", "Interrupt the running turn", self.abort, answer=bool),
-            Endpoint(
-                "POST", one + "/fork", "Copy a session", self.fork, ForkBody, answer=SessionAnswer
-            ),
-            Endpoint(
-                "POST",
-                one + "/revert",
-                "Undo from a message on",
-                self.revert,
-                RevertBody,
-                answer=SessionAnswer,
-            ),
-            Endpoint(
-                "POST",
-                one + "/unrevert",
-                "Redo what was undone",
-                self.unrevert,
-                answer=SessionAnswer,
-            ),
-            Endpoint(
-                "POST", one + "/summarize", "Compact the conversation", self.summarize, answer=bool
-            ),
+            Endpoint("GET", "/session", "List the sessions of a folder", self.list, found),
+            Endpoint("POST", "/session", "Create a session", self.create, one, NewSessionBody),
+            Endpoint("GET", "/session/status", "Running sessions", self.statuses, running),
+            Endpoint("GET", path, "One session", self.get, one),
+            Endpoint("PATCH", path, "Rename a session", self.change, one, SessionChangeBody),
+            Endpoint("DELETE", path, "Delete a session", self.delete, bool),
+            Endpoint("GET", path + "/children", "Its sub-agents", self.children, found),
+            Endpoint("GET", path + "/todo", "The to-do list", self.todos, list[TodoAnswer]),
+            Endpoint("GET", path + "/diff", "The files that a turn changed", self.diff, diff),
+            Endpoint("POST", path + "/abort", "Interrupt the running turn", self.abort, bool),
+            Endpoint("POST", path + "/fork", "Copy a session", self.fork, one, ForkBody),
+            Endpoint("POST", path + "/revert", "Undo from a message", self.revert, one, RevertBody),
+            Endpoint("POST", path + "/unrevert", "Redo what was undone", self.unrevert, one),
+            Endpoint("POST", path + "/summarize", "Compact", self.summarize, bool),
+            *self._message_endpoints(path),
+        )
+
+    def _message_endpoints(self, path: str) -> tuple[Endpoint, ...]:
+        one, messages, later = MessageAnswer, path + "/message", path + "/prompt_async"
+        return (
+            Endpoint("GET", messages, "The messages", self.messages, list[MessageAnswer]),
+            Endpoint("GET", messages + "/{message}", "One message", self.message, one),
+            Endpoint("POST", messages, "Send a prompt and wait", self.prompt, one, PromptBody),
+            Endpoint("POST", later, "Send a prompt", self.prompt_async, None, PromptBody),
+            Endpoint("POST", path + "/command", "Run a command", self.command, one, CommandBody),
+            Endpoint("POST", path + "/shell", "Run the user's shell", self.shell, one, ShellBody),
         )
 
     async def list(self, request: Request) -> Json:

@@ -50,7 +50,7 @@ class TuiRoutes:
             async def execute(_: Request) -> Json:
                 return self._execute(name)
 
-            return Endpoint("POST", f"/tui/{path}", f"Run {name}", execute, answer=bool)
+            return Endpoint("POST", f"/tui/{path}", f"Run {name}", execute, bool)
 
         return (
             Endpoint(
@@ -58,8 +58,8 @@ class TuiRoutes:
                 "/tui/append-prompt",
                 "Add text to the prompt",
                 self.append,
+                bool,
                 TextBody,
-                answer=bool,
             ),
             command("submit-prompt", "prompt.submit"),
             command("clear-prompt", "prompt.clear"),
@@ -72,29 +72,27 @@ class TuiRoutes:
                 "/tui/execute-command",
                 "Run a command",
                 self.run,
+                bool,
                 TuiCommandBody,
-                answer=bool,
             ),
-            Endpoint(
-                "POST", "/tui/show-toast", "Show a message", self.toast, ToastBody, answer=bool
-            ),
+            Endpoint("POST", "/tui/show-toast", "Show a message", self.toast, bool, ToastBody),
             Endpoint(
                 "POST",
                 "/tui/select-session",
                 "Open a session",
                 self.select,
+                bool,
                 SelectSessionBody,
-                answer=bool,
             ),
             Endpoint(
                 "POST",
                 "/tui/publish",
                 "Send one of these events",
                 self.publish,
+                bool,
                 TuiEventBody,
-                answer=bool,
             ),
-            Endpoint("POST", "/log", "Take a log line of a client", self.log, NoBody, answer=bool),
+            Endpoint("POST", "/log", "Take a log line of a client", self.log, bool, NoBody),
         )
 
     async def append(self, request: Request) -> Json:
