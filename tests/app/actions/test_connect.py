@@ -5,11 +5,14 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from agent.provider.catalog.keys import AuthFile
+from agent.runtime.runtime import Runtime
 from app.screens.base.picker import Picker
 from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
 from app.screens.model import ModelScreen
+from app.startup.launch import load_runtime
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.provider_server import Reply, Server
@@ -40,6 +43,27 @@ async def test_a_prompt_without_a_model_is_kept_and_models_are_offered(
         view = running.app.controller.live.view
         assert view is None or not view.message_ids
     assert os.listdir(work) == before  # noqa: PTH208 - in an asynchronous test
+
+
+async def test_prompts_entered_before_a_model_return_in_order_and_offer_models_once(
+    start: Starter,
+) -> None:
+    gate = asyncio.Event()
+
+    async def slow(*given: Any) -> Runtime:
+        await gate.wait()
+        return await load_runtime(*given)
+
+    async with start(ready=False, open_runtime=slow) as running:
+        for prompt in ("first", "second", "third"):
+            await running.type(prompt, "enter")
+        await running.type("typed since")
+        gate.set()
+        await offered(running)
+        assert running.prompt == "first\nsecond\nthird\ntyped since"
+        await running.pilot.press("escape")
+        await running.until(lambda: not isinstance(running.app.screen, Picker))
+        assert running.app.controller.on_main_screen()
 
 
 async def test_the_demo_is_used_when_it_is_named(start: Starter) -> None:
