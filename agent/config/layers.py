@@ -343,7 +343,7 @@ def _take_rules(
     kept = tuple(rule for rule in found if not project_restrictions.allows_everything(rule))
     if len(kept) < len(found):
         notices.add(
-            (*path, "permission"), ": a project may not allow everything; that rule is ignored"
+            (*path, "permission"), ": a project cannot allow everything; that rule is ignored"
         )
     inside = tuple(rule for rule in kept if not project_restrictions.loosens_sandbox(rule))
     for rule in kept:

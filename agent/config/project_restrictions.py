@@ -53,7 +53,7 @@ _KEPT = frozenset({"models"})
 _REDIRECTS = "the provider is yours, and your key would be sent there"
 _KEYS = "a project's settings hold no keys and name no variable that does"
 _ROUTE = "how your requests travel is set in your own settings"
-_SLOTS = "a project may not put variables of your environment into a request"
+_SLOTS = "a project cannot put variables of your environment into a request"
 
 
 @frozen(kw_only=True)
@@ -131,7 +131,7 @@ def _restrain_tables(values: JsonObject, own: UserOwned, remove: _Remove) -> Non
                     if (table, key) != ("mcp", "sandbox"):
                         remove(entry, (table, name, key), "you already have one with this name")
                     elif _strictness(entry[key]) < _strictness(own.sandboxes.get(name)):
-                        remove(entry, (table, name, key), "a project may only restrict it further")
+                        remove(entry, (table, name, key), "a project can only restrict it further")
 
 
 def _strictness(sandbox: Json) -> int:
@@ -167,7 +167,7 @@ def _restrain_own(values: JsonObject, remove: _Remove) -> None:
     for path, value in TIGHTEN_ONLY.items():
         parent = _at(values, path[:-1])
         if parent is not None and parent.get(str(path[-1]), value) != value:
-            remove(parent, path, f"a project may only set it to {value}")
+            remove(parent, path, f"a project can only set it to {value}")
 
 
 def _restrain_options(options: JsonObject, at: KeyPath, remove: _Remove) -> None:

@@ -196,7 +196,7 @@ async def read_message(reader: asyncio.StreamReader) -> JsonObject | None:
     except asyncio.IncompleteReadError:
         return None
     if not isinstance(value, dict):
-        raise ProtocolError("a message that is no object")
+        raise ProtocolError("a message that is not an object")
     return value
 
 
@@ -211,7 +211,7 @@ def _parse_body(body: bytes) -> Json:
     try:
         return json.loads(body.decode("utf-8", "replace"))
     except ValueError as error:
-        raise ProtocolError("a message that is no JSON") from error
+        raise ProtocolError("a message that is not JSON") from error
 
 
 log = logging.getLogger(__name__)

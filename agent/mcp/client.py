@@ -256,7 +256,7 @@ class McpClient:
         except ValidationError as error:
             raise ToolError("The server's response does not follow the protocol.") from error
         except RuntimeError as error:  # the SDK's error for a response that it cannot use
-            raise ToolError(f"The server's answer cannot be used: {error}") from error
+            raise ToolError(f"The server's response cannot be used: {error}") from error
 
 
 @contextlib.asynccontextmanager

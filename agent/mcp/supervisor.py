@@ -346,7 +346,7 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
             return f"There is no folder {server.folder} to start it in."
         return f"There is no program {server.command[0]} on this machine's PATH."
     if isinstance(first, PermissionError) and server.command:
-        return f"{server.command[0]} may not be run (permission denied)."
+        return f"{server.command[0]} cannot be run (permission denied)."
     if isinstance(first, ConnectionLost):
         return _with_log("It closed the connection.", log)
     message = " ".join(str(first).split()) or type(first).__name__

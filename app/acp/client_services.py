@@ -71,7 +71,7 @@ class ClientTerminals:
         except ConnectionError as error:
             raise TerminalRefused("It is gone.") from error
         except ValidationError as error:
-            raise TerminalRefused("Its answer names no terminal.") from error
+            raise TerminalRefused("Its response names no terminal.") from error
         return ClientTerminal(self._client, session_id, answer.terminal_id)
 
     def _release_late(self, opening: asyncio.Task[Terminal]) -> None:
@@ -118,7 +118,7 @@ class ClientTerminal:
         except ConnectionError as error:
             raise TerminalLost("It is gone.") from error
         except ValidationError as error:
-            raise TerminalLost("Its answer is none.") from error
+            raise TerminalLost("Its response is not valid.") from error
 
     async def _request_quietly(self, method: Callable[..., Awaitable[Any]]) -> None:
         try:

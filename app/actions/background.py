@@ -19,7 +19,7 @@ NOTHING_RUNS = "No running command or sub-agent to move to the background."
 OWN = "This is not a sub-agent's session."
 
 
-@action("family.list", "Sub-agents", "Session", slash=("subagents",))
+@action("family.list", "Show sub-agents", "Session", slash=("subagents",))
 async def subagents(context: ActionContext, argument: str) -> None:
     """List the sub-agents of the session, or the siblings of an open one."""
     found = await _children(context) or await _siblings(context)
@@ -115,7 +115,7 @@ async def _beside(context: ActionContext, step: int) -> None:
         await context.live.open(other.id)
 
 
-@action("shells.list", "Background commands", "Session", slash=("shells", "bashes"))
+@action("shells.list", "Show background commands", "Session", slash=("shells", "bashes"))
 async def shells(context: ActionContext, argument: str) -> None:
     """List the commands; enter shows the output of one, and closing it returns to the list."""
     service = context.live.runtime.shells

@@ -39,6 +39,8 @@ SEARCH_SECONDS = 0.5
 COMMON = ("anthropic", "openai", "google", "openrouter", "github-copilot")
 """The providers that most users have, in the order of the list."""
 
+PROVIDERS = "Providers, with the page for API keys"
+
 OWN_SERVER = "server:"
 """The key of the row for any other server."""
 
@@ -283,20 +285,20 @@ def provider_rows(catalog: Catalog) -> list[Row]:
         for name, models in here.items()
     ]
     keyed = [name for name in access.provider_ids() if access.key_variables(name)]
-    rows += _key_rows(access, (name for name in COMMON if name in keyed), "Providers")
+    rows += _key_rows(access, (name for name in COMMON if name in keyed), PROVIDERS)
     rows.append(
         Row(
             OWN_SERVER,
             "Another OpenAI-compatible server",
-            "its address, and a key if it needs one",
-            "Providers",
+            "address, and a key if it needs one",
+            PROVIDERS,
         )
     )
     rows.append(
         Row(
             DEMO_MODEL.full_name,
             "Demo",
-            "demo/offline follows simple requests; it is not a language model",
+            "follows simple requests; not a language model",
             "Without a model",
         )
     )
@@ -321,4 +323,4 @@ def _needed(access: ProviderAccess, provider: str) -> str:
         return f"log in at {login.name} in a browser"
     page = access.key_page(provider)
     known = provider in KNOWN_PROVIDERS and page
-    return f"API key from {page}" if known else access.key_variables(provider)[0]
+    return page if known else access.key_variables(provider)[0]

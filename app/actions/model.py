@@ -107,7 +107,9 @@ async def effort(context: ActionContext, argument: str) -> None:
         await live.use_model(live.model, None if chosen == DEFAULT else chosen)
 
 
-@action("model.effort_next", "Next reasoning effort", "Model and agent", keys=("ctrl+t",))
+@action(
+    "model.effort_next", "Switch to the next reasoning effort", "Model and agent", keys=("ctrl+t",)
+)
 async def next_effort(context: ActionContext, argument: str) -> None:
     """Set the next effort; the model's own default follows the last one."""
     live = context.live
@@ -166,7 +168,7 @@ def _about(info: "AgentInfo") -> str:
     return " · ".join(part for part in (info.source, info.description, info.model or "") if part)
 
 
-@action("agent.cycle", "Next agent", "Model and agent", keys=("tab",))
+@action("agent.cycle", "Switch to the next agent", "Model and agent", keys=("tab",))
 async def cycle(context: ActionContext, argument: str) -> None:
     names = [info.name for info in context.live.runtime.agents.primary()]
     at = names.index(context.live.agent) if context.live.agent in names else -1

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.catalog import DEMO_MODEL, Catalog
 from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from app.screens.base.picker import Row
 from app.screens.model import CONNECT_PREFIX, UNCONNECTED, ModelList
@@ -13,6 +13,7 @@ def listed_models(catalog: Catalog, only: str = "") -> ModelList:
     models = [model for model in catalog.models() if only in ("", model.provider)]
     access = catalog.access
     titles = {model.provider: access.display_name(model.provider) for model in models}
+    titles[DEMO_MODEL.provider] = "Demo"
     return ModelList(
         models=models,
         titles=titles,
@@ -41,10 +42,10 @@ def _missing_text(catalog: Catalog, provider: str) -> str:
     access = catalog.access
     names = access.key_variables(provider)
     if access.key_of(provider):
-        return f"needs {access.missing_variable(provider)}"
+        return f"also needs {access.missing_variable(provider)}"
     if names:
-        return f"needs {names[0]}; enter adds it"
-    return f"needs {_logins(provider)[0]}"
+        return f"needs {names[0]}"
+    return f"set {_logins(provider)[0]} in the environment"
 
 
 def _logins(provider: str) -> Sequence[str]:

@@ -30,7 +30,7 @@ MODES = {
 NOT_ALWAYS = "Only rules that you chose with “always” can be saved here."
 
 
-@action("permissions.list", "Permissions", "Program", slash=("permissions", "rules"))
+@action("permissions.list", "Show permission rules", "Program", slash=("permissions", "rules"))
 async def permissions(context: ActionContext, argument: str) -> None:
     """List the rules in force; undo or save those that the user answered "always" to."""
     live = context.live
@@ -172,5 +172,5 @@ async def trust(context: ActionContext, argument: str) -> None:
         context.notify(
             "This folder is trusted."
             if answer == "trust"
-            else "This folder is not trusted; nothing of it is used."
+            else "This folder is not trusted; its own settings and instructions are ignored."
         )

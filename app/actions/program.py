@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # not needed for the first frame
     from agent.runtime.runtime import Runtime
 
 
-@action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
+@action("app.help", "Show keys and commands", "Program", slash=("help",), keys=("f1",))
 async def show_help(context: ActionContext, argument: str) -> None:
     await context.show(HelpScreen(actions(), context.keys_of))
 
@@ -66,7 +66,7 @@ def _has_parent_shell() -> bool:
 
 @action(
     "app.exit",
-    "Leave",
+    "Exit",
     "Program",
     slash=("exit", "quit", "q"),
     keys=("<leader>q",),
@@ -97,7 +97,7 @@ class Fact:
     """A CSS color variable, "" for the default."""
 
 
-@action("session.todo", "To-do list", "Session", slash=("todo", "todos"))
+@action("session.todo", "Show the to-do list", "Session", slash=("todo", "todos"))
 async def todo(context: ActionContext, argument: str) -> None:
     view = context.live.view
     if view is None or not view.todos:
@@ -106,7 +106,7 @@ async def todo(context: ActionContext, argument: str) -> None:
     await context.show(PageScreen("Todo", todo_text(view.todos)))
 
 
-@action("app.status", "Status", "Program", slash=("status",))
+@action("app.status", "Show the status", "Program", slash=("status",))
 async def status(context: ActionContext, argument: str) -> None:
     """Show the session, the model, the folder and the servers on one page."""
     sandbox = await context.live.runtime.sandbox.status()

@@ -15,7 +15,7 @@ from app.widgets.transcript.message_lines import user_text
 async def history(context: ActionContext, argument: str) -> None:
     prompts = context.prompt.sent_prompts
     if not prompts:
-        context.notify("No prompt was sent yet.")
+        context.notify("No prompts were sent yet.")
         return
     chosen = await context.show(PromptsScreen(prompts))
     if chosen is not None:
@@ -53,7 +53,7 @@ async def editor(context: ActionContext, argument: str) -> None:
     context.prompt.set_text(written)
 
 
-@action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
+@action("prompt.paste", "Paste text or an image", "Prompt", keys=("ctrl+v",))
 async def paste(context: ActionContext, argument: str) -> None:
     """Attach an image from the clipboard; anything else is the editor's own paste."""
     if not context.live.is_ready:
@@ -134,7 +134,7 @@ async def later(context: ActionContext, argument: str) -> None:
     await context.send(context.prompt.expand_pastes(text), "follow_up")
 
 
-@action("session.waiting", "Queued messages", "Session", slash=("queue", "waiting"))
+@action("session.waiting", "Show queued messages", "Session", slash=("queue", "waiting"))
 async def waiting(context: ActionContext, argument: str) -> None:
     found = queued_messages(context)
     if not found:

@@ -21,7 +21,7 @@ from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.browser import browser_opener
 
 
-@action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
+@action("mcp.list", "Show MCP servers", "Program", slash=("mcp", "mcps"))
 async def mcp(context: ActionContext, argument: str) -> None:
     """List the MCP servers; enter shows one, and closing it returns to the list."""
     service = context.live.runtime.mcp
@@ -92,11 +92,11 @@ async def _log_in(context: ActionContext, name: str) -> None:
     except OpencodePyError as error:
         context.notify(sanitize(error.message), warning=True)
     else:
-        said = f"You are logged in at {sanitize_line(name)}." if done else "Login canceled."
+        said = f"You are logged in to {sanitize_line(name)}." if done else "Login canceled."
         context.notify(said)
 
 
-@action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
+@action("lsp.show", "Show language servers and formatters", "Program", slash=("lsp", "formatters"))
 async def lsp(context: ActionContext, argument: str) -> None:
     """Show the language servers and formatters; ctrl+r restarts them all."""
     runtime = context.live.runtime

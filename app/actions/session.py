@@ -25,7 +25,7 @@ NOTHING_TO_UNDO = "Nothing to undo."
 
 @action(
     "session.new",
-    "New session",
+    "Start a new session",
     "Session",
     slash=("new", "clear"),
     keys=("<leader>n",),
@@ -95,7 +95,7 @@ async def merge(context: ActionContext, argument: str) -> None:
 
 @action(
     "session.list",
-    "Sessions",
+    "Switch to another session",
     "Session",
     slash=("sessions", "resume", "continue"),
     keys=("<leader>l",),
@@ -173,7 +173,7 @@ async def delete(context: ActionContext, argument: str, session: Session) -> Non
         await context.live.runtime.sessions.delete(session.id)
 
 
-@action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
+@action("session.copy", "Copy the last response", "Session", slash=("copy",), keys=("<leader>y",))
 async def copy_answer(context: ActionContext, argument: str) -> None:
     from agent.session.subagents.subagents import last_response  # loads the agent package
 
@@ -181,7 +181,7 @@ async def copy_answer(context: ActionContext, argument: str) -> None:
     if text:
         context.app.copy_to_clipboard(text)
     else:
-        context.notify("There is no answer to copy yet.")
+        context.notify("There is no response to copy yet.")
 
 
 def visible_messages(view: SessionView | None) -> list[MessageWithParts]:
@@ -337,7 +337,7 @@ async def undo(context: ActionContext, argument: str) -> None:
 
 @action(
     "session.redo",
-    "Redo",
+    "Redo the undone message",
     "Session",
     slash=("redo",),
     keys=("<leader>r",),

@@ -37,7 +37,7 @@ async def contents(context: ActionContext, argument: str) -> None:
     await context.show(PageScreen("Context", partial(context_usage_text, found)))
 
 
-@action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
+@action("session.cost", "Show tokens and cost of the session", "Session", slash=("cost", "usage"))
 @with_session
 async def cost(context: ActionContext, argument: str, session: Session) -> None:
     """Show the cost of the session with its sub-agents, compactions and title."""
@@ -50,7 +50,7 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
 
 @action(
     "session.budget",
-    "Spending: caps and rate limits",
+    "Show spending caps and rate limits",
     "Session",
     slash=("budget",),
     argument="[session or day] [amount or off]",
@@ -65,7 +65,7 @@ async def budget(context: ActionContext, argument: str) -> None:
         await context.show(PageScreen("Spending", page))
 
 
-@action("app.stats", "Usage statistics", "Program", slash=("stats",), argument="[days]")
+@action("app.stats", "Show usage statistics", "Program", slash=("stats",), argument="[days]")
 async def stats(context: ActionContext, argument: str) -> None:
     if argument and not (argument.isdigit() and int(argument)):
         raise NothingToDo("Enter a number of days, such as /stats 7.")

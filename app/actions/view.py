@@ -16,7 +16,7 @@ from app.widgets.sidebar import MIN_SCREEN_WIDTH, Sidebar
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
 _NOTICES: dict[DiffStyle, str] = {
     "auto": "Diffs are shown side by side where there is room.",
-    "unified": "Diffs are shown unified.",
+    "unified": "Diffs are shown in one column.",
     "split": "Diffs are shown side by side.",
 }
 
@@ -46,7 +46,7 @@ async def mouse(context: ActionContext, argument: str) -> None:
 
 @action(
     "view.diffs",
-    "Diffs side by side or in one column",
+    "Show diffs side by side or in one column",
     "View",
     slash=("diffs",),
     argument="[auto|unified|split]",
@@ -65,7 +65,7 @@ async def diffs(context: ActionContext, argument: str) -> None:
 
 @action(
     "view.copy",
-    "Copy mode: select with the keyboard",
+    "Select and copy with the keyboard",
     "View",
     slash=("select", "copy-mode"),
     keys=("<leader>v", "<leader>left_square_bracket"),

@@ -28,22 +28,28 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 def parser() -> argparse.ArgumentParser:
     result = command_parser("agent", "List or create agents.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    listing = parts.add_parser("list", help="all agents, with where each comes from")
-    listing.add_argument("--json", action="store_true", help="print a JSON list")
+    listing = parts.add_parser("list", help="list all agents and their sources")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     create = parts.add_parser("create", help="create an agent in Markdown")
     add = create.add_argument
-    add("name", nargs="?", help="its name; you are asked for it in a terminal")
+    add("name", nargs="?", help="its name (asked for in a terminal)")
     add("--description", metavar="TEXT", help="when to use it, in a sentence")
     add("--prompt", metavar="TEXT", help="its instructions")
     add(
         "--mode",
         choices=("primary", "subagent", "all"),
         default="all",
-        help="whether you, other agents or both use it",
+        help="who can use it: you, other agents, or both",
     )
     add("--model", metavar="PROVIDER/MODEL", help="its model")
-    add("--deny", metavar="PERMISSION", action="append", default=[], help="what it may not do")
-    add("--project", action="store_true", help="for this project, not for all of yours")
+    add(
+        "--deny",
+        metavar="PERMISSION",
+        action="append",
+        default=[],
+        help="a permission that it does not have",
+    )
+    add("--project", action="store_true", help="create it for this project only")
     add("--json", action="store_true", help="print the result as JSON")
     return result
 

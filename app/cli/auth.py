@@ -29,11 +29,13 @@ def parser() -> argparse.ArgumentParser:
         epilog="Environment variables take precedence over stored keys.",
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    login = parts.add_parser("login", help="store a key: by a login, typed hidden, or piped in")
+    login = parts.add_parser(
+        "login", help="store a key: log in, type it (it is not shown), or pipe it in"
+    )
     login.add_argument("provider", nargs="?", metavar="PROVIDER", help="such as anthropic")
-    listed = parts.add_parser("list", help="which providers have a key, and from where")
-    listed.add_argument("--all", action="store_true", help="every known provider")
-    listed.add_argument("--json", action="store_true", help="as JSON")
+    listed = parts.add_parser("list", help="list the providers that have a key, and its source")
+    listed.add_argument("--all", action="store_true", help="include providers without a key")
+    listed.add_argument("--json", action="store_true", help="print JSON")
     logout = parts.add_parser("logout", help="remove a stored key")
     logout.add_argument("provider", metavar="PROVIDER", help="such as anthropic")
     return result

@@ -35,14 +35,14 @@ fish:                     opencode-py completion fish > ~/.config/fish/completio
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "completion",
-        "Print a script that completes the words of opencode-py in a shell.",
+        "Print a script that completes commands, options, models and sessions in a shell.",
         epilog=USAGE_HINTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument(
         "shell",
         choices=(*SHELLS, *NAMES),
-        help="the shell that the script is for; models and sessions print names that it offers",
+        help="the shell; models and sessions print the names that the script offers",
     )
     return result
 

@@ -18,17 +18,19 @@ def parser() -> argparse.ArgumentParser:
         "Write a session: the named one, or the latest of this folder.",
         epilog="Without -o it goes to standard output. Text that looks like a key is removed, "
         "unless --with-secrets is given; review it before you share it. On a terminal, control "
-        "characters are shown as pictures; a file or a pipe gets them unchanged.",
+        "characters are shown as symbols; a file or a pipe gets them unchanged.",
     )
     add = result.add_argument
     add("id", nargs="?", metavar="ID", help="the session")
+    add("-o", "--output", type=typed_path, metavar="FILE", help="write to FILE (.json, .md, .html)")
     add(
-        "-o", "--output", type=typed_path, metavar="FILE", help="write it there (.json, .md, .html)"
+        "--format",
+        choices=("json", "md", "html"),
+        help="the format (default: that of FILE, or json)",
     )
-    add("--format", choices=("json", "md", "html"), help="default: json, or by FILE")
     add("--json", action="store_true", help="the same as --format json")
     add("--sanitize", action="store_true", help="remove secrets (the default)")
-    add("--with-secrets", action="store_true", help="remove nothing")
+    add("--with-secrets", action="store_true", help="keep secrets")
     add("-f", "--force", action="store_true", help="overwrite FILE")
     return result
 

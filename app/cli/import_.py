@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "import",
-        "Read an exported session (.json, of opencode-py or opencode) and keep it as "
-        "one of this folder.",
+        "Read an exported session (.json, of opencode-py or opencode) and add it to this folder.",
     )
     result.add_argument("file", type=typed_path, metavar="FILE")
-    result.add_argument("--json", action="store_true", help="name the new session as JSON")
+    result.add_argument(
+        "--json", action="store_true", help="print the id and title of the new session as JSON"
+    )
     return result
 
 

@@ -132,8 +132,8 @@ def add_options(result: "argparse.ArgumentParser") -> None:
     add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
     add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
     add("--prompt", metavar="TEXT", help="send this prompt at once")
-    add("-c", "--continue", dest="resume", action="store_true", help="resume the latest session")
-    add("-s", "--session", metavar="ID", help="resume this session")
+    add("-c", "--continue", dest="resume", action="store_true", help="continue the latest session")
+    add("-s", "--session", metavar="ID", help="continue this session")
     add(
         *("-w", "--worktree"),
         nargs="?",

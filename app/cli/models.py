@@ -32,9 +32,13 @@ def parser() -> argparse.ArgumentParser:
         epilog="Context windows are in tokens, prices ($/M) in US dollars per million tokens; "
         "– means unknown.",
     )
-    result.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
-    result.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
-    result.add_argument("--json", action="store_true", help="as JSON")
+    result.add_argument(
+        "provider", nargs="?", metavar="PROVIDER", help="list only this provider's models"
+    )
+    result.add_argument(
+        "--refresh", action="store_true", help="request current lists from the providers"
+    )
+    result.add_argument("--json", action="store_true", help="print JSON")
     return result
 
 

@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     result = command_parser("session", "List, read, search and delete sessions.")
     words = result.add_subparsers(dest="word", required=True, metavar="COMMAND")
-    listing = words.add_parser("list", help="the sessions of this folder, newest first")
-    listing.add_argument("-n", "--max-count", type=int, default=50, metavar="N", help="at most N")
-    search = words.add_parser("search", help="the words to search for; all must occur")
+    listing = words.add_parser("list", help="list the sessions of this folder, newest first")
+    listing.add_argument(
+        "-n", "--max-count", type=int, default=50, metavar="N", help="at most N sessions"
+    )
+    search = words.add_parser("search", help="search the sessions for all of the words")
     search.add_argument("words", nargs="+", metavar="WORD")
     for each in (listing, search):
-        each.add_argument("--all", action="store_true", help="of every folder")
-        each.add_argument("--archived", action="store_true", help="archived ones too")
-        each.add_argument("--json", action="store_true", help="as JSON")
-    show = words.add_parser("show", help="what was said and done in a session")
+        each.add_argument("--all", action="store_true", help="include every folder")
+        each.add_argument("--archived", action="store_true", help="include archived sessions")
+        each.add_argument("--json", action="store_true", help="print JSON")
+    show = words.add_parser("show", help="print a session")
     show.add_argument("id", metavar="ID")
-    show.add_argument("--json", action="store_true", help="as JSON, whole")
-    delete = words.add_parser("delete", help="remove sessions, with those of their sub-agents")
+    show.add_argument("--json", action="store_true", help="print JSON with all details")
+    delete = words.add_parser("delete", help="delete sessions and those of their sub-agents")
     delete.add_argument("id", nargs="+", metavar="ID")
-    delete.add_argument("-f", "--force", action="store_true", help="without asking")
+    delete.add_argument("-f", "--force", action="store_true", help="do not ask")
     return result
 
 

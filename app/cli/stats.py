@@ -22,9 +22,13 @@ def parser() -> argparse.ArgumentParser:
         "Show token usage and cost.",
         epilog="Costs are US dollars; – means unknown.",
     )
-    result.add_argument("--days", type=positive_int, default=30, metavar="N", help="default: 30")
-    result.add_argument("--here", action="store_true", help="of this project only")
-    result.add_argument("--json", action="store_true", help="a row for each day, model and project")
+    result.add_argument(
+        "--days", type=positive_int, default=30, metavar="N", help="days to cover (default: 30)"
+    )
+    result.add_argument("--here", action="store_true", help="only this project")
+    result.add_argument(
+        "--json", action="store_true", help="print JSON, a row for each day, model and project"
+    )
     return result
 
 

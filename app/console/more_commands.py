@@ -371,7 +371,7 @@ MORE_COMMANDS: Mapping[str, Command] = {
     ),
     "remember": Command("line", "adds a line to the project's instructions", remember),
     "init": Command("[what matters]", "creates AGENTS.md for this project", init),
-    "btw": Command("question", "answers from the session, without joining it", quick_question),
+    "btw": Command("question", "asks a side question (not saved to the session)", quick_question),
     "import": Command("file", "opens an exported session", import_session),
     "subagents": Command("", "lists the sub-agents of the session", subagents),
     "shells": Command("[ID]", "lists background commands, or ends one", shells, ("bashes",)),

@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from agent.records.background import ShellInfo
-from app.screens.base.dialog import Dialog, key_hints
+from app.screens.base.dialog import Dialog
+from app.screens.base.hints import KeyHints
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import duration
@@ -56,7 +57,7 @@ class BackgroundList(Picker):
         rows: Sequence[Row],
         *,
         stop: Callable[[str], object],
-        stop_hint: str = "end",
+        stop_hint: str = "stop",
         **more: Any,
     ) -> None:
         super().__init__(title, rows, hints=(("ctrl+d", stop_hint),), **more)
@@ -107,7 +108,7 @@ class ShellScreen(Dialog[None]):
             yield Static(id="shell-status")
             with VerticalScroll(id="shell-scroll"):
                 yield Static(id="shell-output")
-            yield Static(key_hints(("ctrl+d", "end"), ("esc", "close")), id="shell-keys")
+            yield Static(KeyHints(("ctrl+d", "stop"), ("esc", "close")), id="shell-keys")
 
     def on_mount(self) -> None:
         self._stop = self._output.listen(self._shell.id, self._show)

@@ -13,7 +13,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from app.commands.registry import GROUPS, Action
-from app.screens.base.dialog import Dialog, key_hints
+from app.screens.base.dialog import Dialog
+from app.screens.base.hints import KeyHints
 from app.screens.base.page import FluidText
 from app.screens.base.picker import Picker, Row
 from app.widgets.input.field import TextField
@@ -38,19 +39,17 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
 
 PERMISSION_KEYS: tuple[tuple[str, str], ...] = (
     ("o, a, r", "Once, always, reject; esc rejects too"),
-    ("left, right, then enter", "Choose an answer and give it"),
+    ("left, right, then enter", "Select an answer and confirm it"),
     ("c", "Add a comment for the model"),
     ("e", "Change the command before it runs"),
-    ("n p, then space", "Go to a change and turn it on or off"),
-    ("up, down, page up, page down", "Scroll the details"),
+    ("n p, then space", "Go to a change, and keep or refuse it"),
+    ("arrows, page up or down", "Scroll the details"),
 )
 """The keys of the permission dialog."""
 
-LEFT_WIDTH = 36
-"""Cells for keys and names, including the gap after them."""
-
-MIN_TWO_COLUMNS = 56
-"""The width below which a description is placed under its key."""
+LEFT_WIDTHS = ((80, 36), (56, 26))
+"""Cells for keys and names, including the gap after them, from a width on; on a narrower page a
+description is placed under its key."""
 
 
 def help_text(
@@ -96,7 +95,7 @@ def _entry(action: Action, keys_of: Callable[[str], tuple[str, ...]]) -> tuple[s
 def _row(left: str, what: str, aliases: str, width: int) -> list[Content]:
     """Return the description *what* and the aliases *also* next to *left*, or below it if it is too
     long; wrapped lines keep their column."""
-    indent = LEFT_WIDTH if width >= MIN_TWO_COLUMNS else 2
+    indent = next((left for least, left in LEFT_WIDTHS if width >= least), 2)
     text_width = max(8, width - indent)
     rows = [Content(line) for line in wrap(what, text_width)]
     if aliases and rows[-1].cell_length + len(aliases) + 3 <= text_width:
@@ -138,7 +137,7 @@ class HelpScreen(Dialog[None]):
             yield TextField(placeholder="Type to filter", id="help-filter")
             with VerticalScroll(id="help-text", can_focus=False):
                 yield FluidText(self._lay_out)
-            keys = key_hints(("↑↓", "scroll"), ("type", "filter"), ("esc", "close"))
+            keys = KeyHints(("↑↓", "scroll"), ("type", "filter"), ("esc", "close"))
             yield Static(keys, id="help-keys")
 
     def on_input_changed(self, event: Input.Changed) -> None:

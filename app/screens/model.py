@@ -17,7 +17,7 @@ CONNECT_PREFIX = "connect:"
 
 FAVORITES = "Favorites"
 RECENT = "Recent"
-UNCONNECTED = "Not connected"
+UNCONNECTED = "Not connected: enter adds the key"
 MORE = "More from {title}"
 
 UNKNOWN = "–"

@@ -19,7 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
-from app.screens.base.dialog import key_hints
+from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize_ansi, sanitize_line
 from app.text.units import count
 from app.theme.themes import Palette, palette_of
@@ -177,16 +177,16 @@ class PagerScreen(Screen[None]):
         self._show_keys()
 
     def _show_keys(self, note: str = "") -> None:
-        keys = key_hints(
+        keys = KeyHints(
             ("/", "search"),
             ("n N", "next, back"),
             ("g G", "ends"),
             ("o", "$PAGER"),
             ("y", "copy"),
             ("esc", "close"),
+            note=note,
         )
-        shown = Content.styled(f"{note}   ", "$tone-warn") + keys if note else keys
-        self.query_one("#pager-keys", Static).update(shown)
+        self.query_one("#pager-keys", Static).update(keys)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let a slash be typed in the search."""

@@ -7,12 +7,14 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from agent.records.errors import OpencodePyError
 from app.screens.base.dialog import Dialog
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize
 
 WAITING = "Asking …"
@@ -39,14 +41,12 @@ class QuickQuestionScreen(Dialog[None]):
         self._text = ""
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="page"):
+        with Fitted(id="page"):
             yield Static(Content.styled(sanitize(self._question), "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
                 yield Static(Content.styled(WAITING, "$tone-muted"), id="quick-question-note")
                 yield Markdown(open_links=False)
-            keys = (("c", " copy   "), ("esc", " close"))
-            shown = [Content.assemble((key, "bold"), (what, "$tone-muted")) for key, what in keys]
-            yield Static(Content("").join(shown), id="page-keys")
+            yield Static(KeyHints(("c", "copy"), ("esc", "close")), id="page-keys")
 
     def on_mount(self) -> None:
         self._read()

@@ -11,7 +11,6 @@ from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import count
-from app.widgets.transcript.lines import cut
 
 if TYPE_CHECKING:  # imports the agent
     from agent.lsp.formatters import Formatter
@@ -47,13 +46,10 @@ LSP_TONES = {
 }
 
 NO_SERVER = (
-    "No language server is running. One on your PATH starts with the first file of "
-    'its kind; "lsp": true in your settings also enables those that load code of the project.'
+    "No language server is running. A server on your PATH starts when a file of its language is "
+    'read or changed. Servers that run code of the project also need "lsp": true in your settings.'
 )
 NO_FORMATTER = 'No formatters are enabled. Set "formatter": true in your settings to enable them.'
-
-MAX_REASON = 34
-"""Columns of a reason in the list; the server's own page shows all of it."""
 
 MAX_DESCRIPTION = 200
 """Characters of a tool's description that are shown; the model reads all of it."""
@@ -72,7 +68,7 @@ def server_row(status: ServerStatus) -> Row:
         if status.problems:
             note += f", {count(len(status.problems), 'problem')}"
     elif status.reason:
-        note += f": {cut(sanitize_line(status.reason), MAX_REASON)}"
+        note += f": {sanitize_line(status.reason)}"
     return Row(
         key=status.server.name,
         title=f"{GLYPHS[status.state]} {name}",
@@ -110,7 +106,12 @@ class McpScreen(Picker):
             "MCP servers",
             rows,
             current=current,
-            hints=(("^t", "on/off"), ("^r", "retry"), ("^l", "log in"), ("^y", "accept")),
+            hints=(
+                ("ctrl+t", "on/off"),
+                ("ctrl+r", "retry"),
+                ("ctrl+l", "log in"),
+                ("ctrl+y", "accept"),
+            ),
             enter="show",
             empty=EMPTY,
         )
@@ -133,7 +134,7 @@ class LoginScreen(PageScreen):
     def __init__(self, name: str, address: str, *, opened: bool) -> None:
         where = "Log in on the page that opens in your browser, or at:"
         super().__init__(
-            f"Log in at {sanitize_line(name)}",
+            f"Log in to {sanitize_line(name)}",
             Content.assemble(
                 where if opened else "Open this page in a browser on this machine:",
                 "\n\n",
@@ -173,7 +174,7 @@ def server_text(status: ServerStatus) -> Content:
         ]
         parts.append(_section("Resources", resources))
     if status.log and status.state != "connected":
-        parts.append(_section("What its program printed", [Content(without_colors(status.log))]))
+        parts.append(_section("Output of its program", [Content(without_colors(status.log))]))
     return Content("\n\n").join(parts)
 
 
@@ -192,7 +193,9 @@ def _instruction_lines(status: ServerStatus) -> list[Content]:
     lines = [Content(f"  {sanitize_line(line)}") for line in status.instructions.splitlines()]
     if status.new_instructions is not None:
         lines += [
-            Content.styled("  changed since accepted; ^y in the list accepts these:", "$tone-warn"),
+            Content.styled(
+                "  changed since accepted; ctrl+y in the list accepts these:", "$tone-warn"
+            ),
             *(Content(f"  {sanitize_line(line)}") for line in status.new_instructions.splitlines()),
         ]
     return lines
@@ -248,9 +251,9 @@ def _server_row(status: "LspStatus") -> Content:
 
 
 def _idle_server_row(spec: "ServerSpec") -> Content:
-    extensions = " ".join(spec.extensions)
+    extensions = " or ".join(spec.extensions)
     return Content.styled(
-        f"○ {sanitize_line(spec.id)}  starts with a file of {extensions}", "$tone-muted"
+        f"○ {sanitize_line(spec.id)}  starts with the first {extensions} file", "$tone-muted"
     )
 
 

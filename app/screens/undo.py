@@ -4,18 +4,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.dialog import AutoDialog
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 
 if TYPE_CHECKING:  # imports the agent
     from agent.session.undo import UndoPlan
+
+
+MAX_PATH = 40
+"""The widest path, in cells, that the column of the effects makes room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
 
     def compose(self) -> ComposeResult:
         plan = self._plan
-        with Vertical(classes="dialog"):
+        with Fitted(classes="dialog"):
             yield Static(Content.styled("Undo your last message?", "bold"))
             yield Static(Content(f"“{_short_prompt(plan.text)}”"), classes="dialog-text")
             with VerticalScroll(classes="dialog-scroll", can_focus=False):
@@ -61,21 +68,25 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         plan = self._plan
         files = count(len(plan.files), "file") if plan.files else "no file"
         yield Content.styled(f"{count(plan.messages, 'message')} and {files}", "$tone-muted")
+        rows: list[tuple[str, str, str]] = []
         for file in plan.files:
             left = file.modified_since and not self._overwrite
             tone = "$tone-warn" if file.modified_since else "$tone-muted"
             what = "changed since: kept as it is" if left else file.effect
-            yield Content.assemble(f"  {sanitize_line(file.path)}  ", (what, tone))
-        for path in plan.not_restorable:
-            yield Content.assemble(f"  {sanitize_line(path)}  ", ("cannot be undone", "$tone-warn"))
-        for path in plan.nested_repositories:
-            note = "a separate repository: changes by commands are not undone"
-            yield Content.assemble(f"  {sanitize_line(path)}  ", (note, "$tone-warn"))
+            rows.append((file.path, what, tone))
+        note = "a separate repository: changes by commands are not undone"
+        rows += [(path, "cannot be undone", "$tone-warn") for path in plan.not_restorable]
+        rows += [(path, note, "$tone-warn") for path in plan.nested_repositories]
+        widths = [cell_len(sanitize_line(path)) for path, _, _ in rows]
+        column = max((width for width in widths if width <= MAX_PATH), default=0)
+        for (path, what, tone), width in zip(rows, widths, strict=True):
+            gap = " " * max(2, column + 2 - width)
+            yield Content.assemble(f"  {sanitize_line(path)}{gap}", (what, tone))
         for sentence in (*plan.notes, plan.reason):
             if sentence:
                 yield Content.styled(sanitize(sentence), "$tone-warn")
 
-    def _keys(self) -> Content:
+    def _keys(self) -> KeyHints:
         hints = [("enter", "undo")]
         if self._plan.files:
             hints = [("enter", "both"), ("c", "only the conversation"), ("f", "only the files")]
@@ -84,10 +95,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
                 ("o", "keep changed files" if self._overwrite else "overwrite changed files")
             )
         hints.append(("esc", "nothing"))
-        parts: list[tuple[str, str]] = []
-        for key, words in hints:
-            parts += [(key, "bold"), (f" {words}   ", "$tone-muted")]
-        return Content.assemble(*parts)
+        return KeyHints(*hints)
 
     def action_choose(self, files: bool, conversation: bool) -> None:
         if self._plan.files or conversation:

@@ -28,9 +28,6 @@ FULL, FREE, RESERVED = "█", "░", "▒"
 NUMBERS_WIDTH = 16
 """Cells for a row's numbers: tokens, then the share of the window."""
 
-MAX_WIDTH = 70
-"""The widest row in cells: numbers far from their names are hard to read."""
-
 
 def context_usage_text(contents: "ContextUsage", width: int) -> Content:
     lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
@@ -123,7 +120,7 @@ def _row(
     share = size / whole
     shown = f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
     numbers = f"{tokens(size):>8}{shown:>8}"
-    name_width = max(1, min(width, MAX_WIDTH) - NUMBERS_WIDTH - 2)
+    name_width = max(1, width - NUMBERS_WIDTH - 2)
     label = Content.styled(sanitize_line(name), style or "$tone-muted")
     label = label.truncate(name_width, ellipsis=True, pad=True)
     tail = Content.styled(numbers, "" if style else "$tone-muted")
@@ -154,14 +151,12 @@ def _cells(sizes: list[int], width: int) -> Iterator[int]:
         given = end
 
 
-COST_COLUMNS = ("input", "read", "written", "output", "thought")
+COST_COLUMNS = ("input", "read", "write", "output", "reasoning")
 """Token counts. The second and third are parts of the first, the last is part of the fourth."""
 
-COLUMN_CELLS = 8
+CACHE_COLUMNS = COST_COLUMNS[1:3]
+COLUMN_CELLS = 10
 COST_CELLS = 9
-COST_TABLE_WIDTH = 86
-"""The widest row in cells: numbers far from their names are hard to read."""
-
 NO_USAGE = "The provider has reported no usage yet."
 
 COST_COLUMNS_BY_WIDTH = ((80, COST_COLUMNS), (60, COST_COLUMNS[:4]))
@@ -174,7 +169,6 @@ def cost_text(costs: "SessionCosts", width: int) -> Content:
     """Return the whole page, *width* cells wide, without columns that do not fit."""
     if not costs.models:
         return Content.styled(NO_USAGE, "$tone-muted")
-    width = min(width, COST_TABLE_WIDTH)
     columns = next(
         (shown for least, shown in COST_COLUMNS_BY_WIDTH if width >= least), COST_COLUMNS[::3]
     )
@@ -206,8 +200,11 @@ def _caching(costs: "SessionCosts") -> Iterator[Content]:
 def _table(
     title: str, rows: "Iterable[tuple[str, Spending]]", columns: tuple[str, ...], width: int
 ) -> Iterator[Content]:
-    head = "".join(f"{name:>{COLUMN_CELLS}}" for name in columns) + f"{'cost':>{COST_CELLS}}"
-    yield _name_cell(title, "bold", len(head), width) + Content.styled(head, "$tone-muted")
+    above = ["cache" if name in CACHE_COLUMNS else "" for name in columns]
+    for label, names, last in (("", above, ""), (title, columns, "cost")):
+        head = "".join(f"{name:>{COLUMN_CELLS}}" for name in names) + f"{last:>{COST_CELLS}}"
+        if head.strip():
+            yield _name_cell(label, "bold", len(head), width) + Content.styled(head, "$tone-muted")
     for name, spent in rows:
         yield _cost_row(name, spent, columns, width)
 
@@ -219,9 +216,9 @@ def _cost_row(
     numbers = {
         "input": usage.input,
         "read": usage.cache_read,
-        "written": usage.cache_write,
+        "write": usage.cache_write,
         "output": usage.output,
-        "thought": usage.reasoning,
+        "reasoning": usage.reasoning,
     }
     tail = "".join(f"{tokens(numbers[c]) if numbers[c] else '–':>{COLUMN_CELLS}}" for c in columns)
     tail += f"{_price(spent):>{COST_CELLS}}"

@@ -54,7 +54,7 @@ def queued_user_messages(view: SessionView | None) -> tuple[str, ...]:
 def report_label(status: SessionStatus) -> str:
     """Return the label of a report that is queued in a session in *status*."""
     when = delivery_time(status, "steer")
-    return f"told {when}" if when else ""
+    return f"reported to the model {when}" if when else ""
 
 
 def session_cost(session: Session | None) -> float | None:

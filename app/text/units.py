@@ -18,8 +18,10 @@ def duration(seconds: float) -> str:
 
 
 def price(dollars: float | None) -> str:
-    """Return a price per million tokens (``$3``, ``$0.125``), or a dash if it is unknown."""
-    return "–" if dollars is None else f"${dollars:.4g}"
+    """Return a price per million tokens (``$3.00``, ``$0.125``), or a dash if it is unknown."""
+    if dollars is None:
+        return "–"
+    return f"${max(f'{dollars:.2f}', f'{dollars:.4g}', key=len)}"
 
 
 def day(when: float, now: float, zone: tzinfo | None = None) -> str:

@@ -460,7 +460,7 @@ def _read_palette(path: Path) -> Palette:
     tones = dict(cast("dict[str, object]", read))
     base = tones.pop("base", DARK)
     if not isinstance(base, str) or base not in OWN_PALETTES:
-        raise ValueError(f"its base is none of {', '.join(OWN_PALETTES)}")
+        raise ValueError(f"its base is not one of {', '.join(OWN_PALETTES)}")
     colors: dict[str, str] = {}
     for key, value in tones.items():
         name = key.replace("-", "_")

@@ -247,7 +247,9 @@ def _parallel(rest: tuple[Word, ...]) -> Inner:
     reads = at == len(rest) or "::::" in texts[at]
     program = head.split(" ")[0]
     if "{=" in head or (reads and (not program or _PLACEHOLDER.search(program))):
-        return Inner(codes=(head,), reason="parallel makes up what it runs", runs_text=True)
+        return Inner(
+            codes=(head,), reason="parallel generates the command that it runs", runs_text=True
+        )
     if reads:
         plain = not re.search(r"[^\w\s./:@%+=,{}-]", head) and all(" " not in x for x in texts[:at])
         return Inner(rest[:at], adds_arguments=True) if plain else Inner(codes=(head,))
@@ -255,7 +257,7 @@ def _parallel(rest: tuple[Word, ...]) -> Inner:
     if not _PLACEHOLDER.search(head):
         codes = [f"{head} {text}".strip() for text in given]
     if len(given) < len(texts) - at - 1:  # of several lists it takes one of each together
-        reason = "parallel puts what it runs together from several lists"
+        reason = "parallel combines several lists into a command"
         return Inner(codes=tuple(codes), reason=reason, runs_text=True)
     return Inner(codes=tuple(codes))
 
@@ -276,16 +278,14 @@ def _code_of(given: Given, after: Sequence[Word]) -> Inner:
     if not code.known:
         return Inner(reason="its code is known at run time only", runs_text=True)
     if given.name in ("-S", "--split-string"):
-        return Inner(
-            codes=(as_written((code, *after)),), reason="env splits it in a way of its own"
-        )
+        return Inner(codes=(as_written((code, *after)),), reason="env splits it in its own way")
     return Inner(codes=(code.text,))
 
 
 def _shell(base: str, known: Program, words: Sequence[Word]) -> Inner:
     """``sh -c CODE``, a script by name, or code from standard input."""
     code, at = False, 0
-    reason = "" if known.shell_kind == "posix" else f"{base} reads it in a way of its own"
+    reason = "" if known.shell_kind == "posix" else f"{base} reads it in its own way"
     while at < len(words):
         text = words[at].text
         if not words[at].literal:

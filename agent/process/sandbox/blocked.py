@@ -70,7 +70,7 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
             "hold keys cannot be reached."
         )
     if TERMINAL.search(text):
-        return "The sandbox probably blocked it: some have no pseudo-terminals."
+        return "The sandbox probably blocked it: some sandboxes have no pseudo-terminals."
     if READ_ONLY.search(text):
         return f"The sandbox blocked a write: {_writes(policy)}"
     if not has_network(policy):

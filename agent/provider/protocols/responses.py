@@ -308,7 +308,7 @@ class ResponsesDecoder(StreamDecoder):
         if error:
             return self._fail(error_from_event(self._provider, error))
         if status in ("failed", "cancelled"):
-            return self._fail(connection_error(self._provider, f"the answer ended as {status}"))
+            return self._fail(connection_error(self._provider, f"the response ended as {status}"))
         events: list[StreamEvent] = []
         output = response.get("output")
         if not self._items and isinstance(output, list):

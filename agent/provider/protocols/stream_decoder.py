@@ -271,4 +271,4 @@ def unreadable_error(provider: str, event: SseEvent) -> ProviderError:
 
 def incomplete_error(provider: str) -> ProviderError:
     """Return the error for a response that ended without its end mark."""
-    return connection_error(provider, "the answer ended before it was complete")
+    return connection_error(provider, "the response ended before it was complete")

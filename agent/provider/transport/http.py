@@ -284,7 +284,7 @@ class StreamedResponse:
                 f"The request to {provider} cannot be sent; check its base URL and headers: "
                 f"{self._hide(str(error))}",
             )
-        return connection_error(provider, "it broke off in the middle of the answer")
+        return connection_error(provider, "it broke off in the middle of the response")
 
     def _connect_error(self, error: httpx2.ConnectError) -> ProviderError:
         host, text = self._host(), str(error)

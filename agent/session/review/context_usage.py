@@ -34,7 +34,7 @@ SourceGroup = Literal["system", "tools", "messages", "output"]
 
 MESSAGE_LABELS = {
     "user_text": "your messages",
-    "responses": "answers",
+    "responses": "responses",
     "reasoning": "reasoning",
     "calls": "tool calls",
     "files": "attached files",

@@ -9,12 +9,12 @@ from agent.records.usage import Usage
 from agent.session.usage_totals import add_costs
 from agent.store.store import Store
 
-Purpose = Literal["conversation", "sub-agents", "summaries", "titles, asides, retries"]
+Purpose = Literal["conversation", "sub-agents", "summaries", "titles and other calls"]
 PURPOSES: tuple[Purpose, ...] = (
     "conversation",
     "sub-agents",
     "summaries",
-    "titles, asides, retries",
+    "titles and other calls",
 )
 UNKNOWN_MODEL = "model unknown"
 """The placeholder for the models of calls of which the session keeps only the sums."""

@@ -305,7 +305,7 @@ def _end_of_step(result: StepResult, state: LoopState) -> TurnEnd | None:
         return TurnEnd("failed", finish, ErrorInfo(ProviderErrorKind.CONTENT_FILTER, FILTERED))
     if result.cut and state.cut_calls + 1 >= MAX_CUT_CALLS:
         text = (
-            f"Stopped: {MAX_CUT_CALLS} answers in a row were cut off by the output limit in the "
+            f"Stopped: {MAX_CUT_CALLS} responses in a row were cut off by the output limit in the "
             "middle of a tool call. Ask for smaller pieces, or choose a model with a larger limit."
         )
         return TurnEnd("limit_reached", finish, ErrorInfo("limit", text))

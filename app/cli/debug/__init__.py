@@ -29,9 +29,9 @@ def parser() -> argparse.ArgumentParser:
     permission.add_argument("permission", nargs="?", metavar="PERMISSION", help="such as bash")
     permission.add_argument("pattern", nargs="?", metavar="TEXT", help="the command or path")
     permission.add_argument("--agent", default="build", help="whose rules (default: build)")
-    edit = parts.add_parser("edit", help="what the edit tool makes of an edit")
+    edit = parts.add_parser("edit", help="how the edit tool would apply an edit")
     edit.add_argument("--jsonl", action="store_true", required=True, help=lines)
-    stream = parts.add_parser("stream", help="what is read from a provider's streams")
+    stream = parts.add_parser("stream", help="how a provider's stream is decoded")
     stream.add_argument("--jsonl", action="store_true", required=True, help=lines)
     stream.add_argument(
         "--transport", choices=("http", "litellm"), default="http", help="who reads them"

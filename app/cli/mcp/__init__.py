@@ -13,8 +13,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="In the program, /mcp shows their status.",
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    listed = parts.add_parser("list", help="which servers there are; starts none of them")
-    listed.add_argument("--json", action="store_true", help="as JSON")
+    listed = parts.add_parser("list", help="list the servers without starting them")
+    listed.add_argument("--json", action="store_true", help="print JSON")
     add = parts.add_parser(
         "add",
         help="add a server to your settings",
@@ -22,13 +22,21 @@ def parser() -> argparse.ArgumentParser:
         "       %(prog)s NAME [--env NAME=VALUE …] -- PROGRAM [ARGUMENT …]\n"
         "       %(prog)s NAME --from-claude-code",
     )
-    add.add_argument("name", metavar="NAME", help="what to call it")
+    add.add_argument("name", metavar="NAME", help="a name for the server")
     add.add_argument("--url", metavar="URL", help="the address of a remote server")
     add.add_argument(
-        "--header", action="append", default=[], metavar="NAME=VALUE", help="sent with requests"
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a header to send with requests",
     )
     add.add_argument(
-        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of its program"
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable for its program",
     )
     add.add_argument(
         "--from-claude-code",
@@ -36,9 +44,11 @@ def parser() -> argparse.ArgumentParser:
         help="copy it from Claude Code's own settings (~/.claude.json)",
     )
     add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
-    auth = parts.add_parser("auth", help="log in at a remote server; alone: where you are")
+    auth = parts.add_parser(
+        "auth", help="log in to a remote server; without a name, list your logins"
+    )
     auth.add_argument("name", nargs="?", metavar="NAME", help="the server")
-    logout = parts.add_parser("logout", help="remove the login at a server")
+    logout = parts.add_parser("logout", help="remove the login of a server")
     logout.add_argument("name", metavar="NAME", help="the server")
     debug = parts.add_parser("debug", help="connect to a server and report each step")
     debug.add_argument("name", metavar="NAME", help="the server")

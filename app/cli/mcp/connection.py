@@ -70,7 +70,7 @@ async def _log_in(server: Server, data: Path) -> int:
         print("Waiting for the browser. Press ctrl+c to cancel.", flush=True)
 
     await Logins(data).log_in(server, show)
-    print(f"You are logged in at {sanitize_line(server.name)}.")
+    print(f"You are logged in to {sanitize_line(server.name)}.")
     return DONE
 
 
@@ -141,4 +141,4 @@ def _show(status: ServerStatus) -> None:
     for problem in status.problems:
         print(f"problem    {sanitize_line(problem)}")
     if status.log:
-        print(f"\nWhat its program printed:\n{without_colors(status.log)}")
+        print(f"\nOutput of its program:\n{without_colors(status.log)}")

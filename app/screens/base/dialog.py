@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from app.text.sanitize import sanitize_line
 from app.toolkit.app_of import app_of
-from app.widgets.status import hints_text
 
 ResultT = TypeVar("ResultT")
 
@@ -26,11 +25,6 @@ WIDTH_CLASSES = [(0, "-narrow"), (60, "-full"), (100, "-ample")]
 
 HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
 """The CSS class of a dialog for each minimum height in rows."""
-
-
-def key_hints(*pairs: tuple[str, str]) -> Content:
-    """Return keys and what they do, for the last line of a dialog."""
-    return hints_text(pairs)
 
 
 class Dialog(ModalScreen[ResultT]):

@@ -6,13 +6,15 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from app.screens.base.dialog import Dialog, key_hints
+from app.screens.base.dialog import Dialog
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 
 
 class PageScreen(Dialog[None]):
@@ -39,13 +41,13 @@ class PageScreen(Dialog[None]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="page"):
+        with Fitted(id="page"):
             yield Static(Content.styled(self._title, "bold"), id="page-title")
             with VerticalScroll(id="page-text"):
                 yield (
                     Static(self._text) if isinstance(self._text, Content) else FluidText(self._text)
                 )
-            yield Static(key_hints(*self._hints), id="page-keys")
+            yield Static(KeyHints(*self._hints), id="page-keys")
 
 
 class FluidText(Widget):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.css.styles import RulesMap
 from textual.strip import Strip
@@ -17,7 +17,9 @@ from textual.visual import RenderOptions, Visual
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from app.screens.base.dialog import Dialog, key_hints
+from app.screens.base.dialog import Dialog
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize
 from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.field import TextField
@@ -28,25 +30,52 @@ if TYPE_CHECKING:  # only for annotations
 MIN_LEFT = 10
 """Cells that the left side keeps at least."""
 
+MIN_NOTE = 16
+"""Cells of a note that are shown at least, unless it is shorter."""
+
+GAP = 3
+"""Cells between a title and its note."""
+
+MAX_COLUMN = 40
+"""The column from which on notes are not aligned: they follow their titles."""
+
 
 class TwoColumnRow(Visual):
-    """A list row with *left* and, at the right edge, *right*, laid out for the width.
+    """A list row with *left*, behind it *note*, and at the right edge *right*, laid out for the
+    width.
 
-    *left* is cut if both do not fit; *right* is dropped only where *left* would get fewer than
-    ``MIN_LEFT`` cells.
+    *note* begins at *column*, or directly after *left* if it would not fit there. The left side is
+    cut if both sides do not fit; before that, *note* is dropped if it would get fewer than
+    ``MIN_NOTE`` cells. *right* is dropped only where *left* would get fewer than ``MIN_LEFT``.
     """
 
-    def __init__(self, left: Content, right: Content) -> None:
+    def __init__(
+        self,
+        left: Content,
+        right: Content,
+        note: Content | None = None,
+        column: int = 0,
+    ) -> None:
         self.left = left
         self.right = right
+        self._note = note
+        self._column = column
 
     def line(self, width: int) -> Content:
         """Return the row in *width* cells."""
-        wide = self.right.cell_length
-        if not wide or width - wide - 2 < min(MIN_LEFT, self.left.cell_length):
-            return self.left.truncate(max(1, width), ellipsis=True)
-        left = self.left.truncate(width - wide - 2, ellipsis=True)
-        return left + Content(" " * (width - wide - left.cell_length)) + self.right
+        left, right = self.left, self.right
+        if width - right.cell_length - 2 < min(MIN_LEFT, left.cell_length):
+            right = Content("")
+        room = width - right.cell_length - 2 if right else max(1, width)
+        if self._note:
+            wide = self._note.cell_length
+            fits = self._column + wide <= room
+            at = max(self._column if fits else 0, left.cell_length + GAP)
+            if room - at >= min(MIN_NOTE, wide):
+                left += Content(" " * (at - left.cell_length)) + self._note
+        left = left.truncate(room, ellipsis=True)
+        gap = width - right.cell_length - left.cell_length if right else 0
+        return left + Content(" " * gap) + right
 
     def render_strips(
         self, width: int, height: int | None, style: Style, options: RenderOptions
@@ -54,7 +83,9 @@ class TwoColumnRow(Visual):
         return self.line(width).render_strips(width, height, style, options)
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        return self.left.cell_length + (self.right.cell_length and self.right.cell_length + 2)
+        note = GAP + self._note.cell_length if self._note else 0
+        right = self.right.cell_length and self.right.cell_length + 2
+        return self.left.cell_length + note + right
 
     def get_height(self, rules: RulesMap, width: int) -> int:
         return 1
@@ -122,14 +153,14 @@ class Picker(Dialog[str | None]):
         return self._rows
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="picker"):
+        with Fitted(id="picker"):
             yield Static(Content.styled(sanitize(self._title), "bold"), id="picker-title")
             yield TextField(placeholder="Type to filter", id="picker-filter")
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
             yield from self.compose_below_list()
             enter = () if self._enter == "close" else (("enter", self._enter),)
-            keys = key_hints(*enter, *self._hints, ("esc", "close"))
+            keys = KeyHints(*enter, *self._hints, ("esc", "close"))
             yield Static(keys, id="picker-keys")
 
     def compose_below_list(self) -> ComposeResult:
@@ -230,24 +261,32 @@ class Picker(Dialog[str | None]):
         options: list[Option] = []
         group = ""
         start = 0
+        column = _note_column(found)
         for row in found:
             if row.group and row.group != group:
                 group = row.group
                 options.append(_heading(row))
             if row.key == keep:
                 start = len(options)
-            options.append(self._option(row))
+            options.append(self._option(row, column))
         listing.set_options(options)
         listing.display = bool(options)
         self.query_one("#picker-empty").display = not options
         self._highlight_near(start, 1)
 
-    def _option(self, row: Row) -> Option:
+    def _option(self, row: Row, column: int) -> Option:
         mark = "● " if row.key == self._current else "  "
-        note = f"   {sanitize(row.note)}" if row.note else ""
-        line = Content.assemble((mark, "$tone-accent"), sanitize(row.title), (note, "$tone-muted"))
-        right = Content.styled(sanitize(row.right), "$tone-muted")
-        return Option(TwoColumnRow(line, right), id=row.key)
+        title = Content.assemble((mark, "$tone-accent"), sanitize(row.title))
+        note, right = (
+            Content.styled(sanitize(text), "$tone-muted") for text in (row.note, row.right)
+        )
+        return Option(TwoColumnRow(title, right, note, column), id=row.key)
+
+
+def _note_column(rows: Sequence[Row]) -> int:
+    """Return the column at which the notes of *rows* begin: after the longest title."""
+    ends = (len("● ") + cell_len(sanitize(row.title)) + GAP for row in rows if row.note)
+    return max((end for end in ends if end <= MAX_COLUMN), default=0)
 
 
 def _heading(row: Row) -> Option:

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from app.screens.base.dialog import QUIET_SECONDS, AutoDialog, Dialog
+from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize
 from app.widgets.input.field import TextField
 
@@ -19,14 +20,8 @@ ResultT = TypeVar("ResultT")
 STYLE_SHEET = str(Path(__file__).with_name("dialog.tcss"))
 
 
-def _keys(key: str, what: str, other_key: str, other: str) -> Static:
-    text = Content.assemble(
-        (key, "bold"),
-        (f" {what}   ", "$tone-muted"),
-        (other_key, "bold"),
-        (f" {other}", "$tone-muted"),
-    )
-    return Static(text, classes="dialog-keys")
+def _keys(*pairs: tuple[str, str]) -> Static:
+    return Static(KeyHints(*pairs), classes="dialog-keys")
 
 
 class ConfirmScreen(AutoDialog[bool]):
@@ -51,7 +46,7 @@ class ConfirmScreen(AutoDialog[bool]):
             yield Static(Content.styled(sanitize(self._question), "bold"))
             if self._detail:
                 yield Static(Content(sanitize(self._detail)), classes="dialog-text")
-            yield _keys("y", "yes", "n", "no")
+            yield _keys(("y", "yes"), ("n", "no"))
 
     def action_answer(self, yes: bool) -> None:
         self.dismiss(yes)
@@ -77,7 +72,7 @@ class ErrorScreen(AutoDialog[bool]):
             yield Static(Content(sanitize(self._message)), classes="dialog-text")
             where = f"The session is saved. Details are in {sanitize(self._log)}"
             yield Static(Content.styled(where, "$tone-muted"), classes="dialog-text")
-            yield _keys("enter", "continue", "q", "quit")
+            yield _keys(("enter", "continue"), ("q", "quit"))
 
     def action_leave(self, quit_program: bool) -> None:
         self.dismiss(not quit_program)
@@ -98,7 +93,7 @@ class TextScreen(Dialog[str | None]):
         with Vertical(classes="dialog"):
             yield Static(Content.styled(sanitize(self._question), "bold"))
             yield TextField(sanitize(self._value), select_on_focus=False, classes="dialog-input")
-            yield _keys("enter", "continue", "esc", "close")
+            yield _keys(("enter", "continue"), ("esc", "close"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -178,7 +173,7 @@ class ApiKeyScreen(CheckedDialog[str | None]):
             yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
             yield TextField(password=True, placeholder="Paste the key", classes="dialog-input")
             yield self.fault_line()
-            yield _keys("enter", "save", "esc", "close")
+            yield _keys(("enter", "save"), ("esc", "close"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -216,7 +211,7 @@ class ServerScreen(CheckedDialog[tuple[str, str] | None]):
                 classes="dialog-input",
             )
             yield self.fault_line()
-            yield _keys("enter", "next field, then connect", "esc", "close")
+            yield _keys(("enter", "next field, then connect"), ("esc", "close"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

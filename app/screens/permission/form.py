@@ -16,7 +16,9 @@ from textual.widgets.option_list import Option
 
 from agent.mcp.forms import form_problems, form_values, hint_of
 from agent.records.requests import FormField, QuestionReply
-from app.screens.base.dialog import LATER_KEY, key_hints
+from app.screens.base.dialog import LATER_KEY
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 from app.screens.permission.question import QuestionDialog
 from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
@@ -153,7 +155,7 @@ class FormScreen(QuestionDialog):
 
     def compose(self) -> ComposeResult:
         self._boxes = [FieldBox(each) for each in self.question.fields]
-        with Vertical(id="question"):
+        with Fitted(id="question"):
             yield from self.top()
             with VerticalScroll(id="form-text", can_focus=False):
                 yield Static(Content(sanitize(self.question.text)))
@@ -163,22 +165,6 @@ class FormScreen(QuestionDialog):
                 yield FormButton("Send", id="form-send")
                 yield FormButton("Decline", id="form-decline")
             yield Static(id="question-hints")
-
-    def on_resize(self) -> None:
-        self._fit()
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        """Give the fields what the other rows leave of the height."""
-        box = self.query_one("#question")
-        fields = self.query_one("#form-fields")
-        fixed = box.gutter.height + sum(
-            child.outer_size.height + child.styles.margin.height
-            for child in box.children
-            if child is not fields
-        )
-        margin = 0 if self.has_class("-short") else 2
-        fields.styles.max_height = max(1, self.size.height - margin - fixed)
 
     @property
     def takes_text(self) -> bool:
@@ -196,7 +182,7 @@ class FormScreen(QuestionDialog):
         if isinstance(control, ChoiceList):
             mark = [("space", "mark")]
             enter = enter if control.multiple else f"mark, {enter}"
-        hints = key_hints(
+        hints = KeyHints(
             *mark, ("enter", enter), ("tab", "next"), (LATER_KEY, "later"), ("esc", "cancel")
         )
         self.query_one("#question-hints", Static).update(hints)

@@ -2,22 +2,28 @@
 
 from typing import ClassVar, Literal
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, key_hints, source_line
+from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source_line
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
 
 QuestionOutcome = QuestionReply | Literal["cancel", "later"] | None
 """The result of the dialog: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (cancel the
 turn), ``later`` if the question is to wait, or None if it was withdrawn."""
+
+MAX_LABEL = 24
+"""The widest label, in cells, that the column of the descriptions makes room for."""
 
 PAGE_STEPS = {"pageup": -5, "pagedown": 5}
 
@@ -98,7 +104,7 @@ class QuestionScreen(QuestionDialog):
     def compose(self) -> ComposeResult:
         question = self.question
         self._marked: set[int] = set()
-        with Vertical(id="question"):
+        with Fitted(id="question"):
             yield from self.top()
             with VerticalScroll(id="question-scroll", can_focus=False):
                 yield Static(Content(sanitize(question.text)), id="question-text")
@@ -117,28 +123,6 @@ class QuestionScreen(QuestionDialog):
         self._fill()
         if self.question.options:
             options.highlighted = 0
-
-    def on_resize(self) -> None:
-        self._fit()
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        """Distribute the height: the answer field is always visible, text and options scroll."""
-        box = self.query_one("#question")
-        text = self.query_one("#question-scroll", VerticalScroll)
-        options = self.query_one(OptionList)
-        fixed = box.gutter.height + sum(
-            child.outer_size.height + child.styles.margin.height
-            for child in box.children
-            if child.display and child not in {text, options}
-        )
-        around = text.styles.margin.height + options.styles.margin.height
-        max_height = self.size.height - (0 if self.has_class("-short") else 2)
-        free = max(2, max_height - max(fixed, 2) - around)
-        wanted = options.virtual_size.height if options.display else 0
-        below = min(wanted, max(1, free * 2 // 3))
-        options.styles.max_height = max(1, below)
-        text.styles.max_height = max(1, free - below)
 
     def on_key(self, event: events.Key) -> None:
         """Handle the keys that the answer field does not take."""
@@ -228,18 +212,24 @@ class QuestionScreen(QuestionDialog):
 
     def _option(self, number: int, option: QuestionOption) -> Option:
         mark = ("[x] " if number in self._marked else "[ ] ") if self.question.multiple else ""
-        note = f"   {sanitize_line(option.description)}" if option.description else ""
-        return Option(
-            Content.assemble(
-                (mark, "$tone-accent"), sanitize_line(option.label), (note, "$tone-muted")
-            )
-        )
+        label, note = sanitize_line(option.label), sanitize_line(option.description)
+        if note:
+            label += " " * (max(0, self._label_width - cell_len(label)) + 3)
+        return Option(Content.assemble((mark, "$tone-accent"), label, (note, "$tone-muted")))
+
+    @property
+    def _label_width(self) -> int:
+        """The width of the labels before the column of the descriptions, 0 for no column."""
+        described = (each.label for each in self.question.options if each.description)
+        widths = (cell_len(sanitize_line(label)) for label in described)
+        fitting = (width for width in widths if width <= MAX_LABEL)
+        return 0 if self.has_class("-narrow") else max(fitting, default=0)
 
     def _placeholder(self) -> str:
         return "or type your own answer" if self.question.options else "Type your answer"
 
-    def _hints(self) -> Content:
+    def _hints(self) -> KeyHints:
         mark = [("space", "mark")] if self.question.multiple else []
-        return key_hints(
+        return KeyHints(
             *mark, ("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop")
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -16,6 +16,8 @@ from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
 from agent.session.review.reviewed_file import ReviewedFile
 from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source_line
+from app.screens.base.fitted import Fitted, Wrapped
+from app.screens.base.hints import KeyHints
 from app.screens.base.page import FluidText
 from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
 from app.text.sanitize import sanitize
@@ -102,7 +104,7 @@ class PermissionScreen(AutoDialog[Outcome]):
     def compose(self) -> ComposeResult:
         request = self.request
         changes = any(isinstance(block, DiffBlock) for block in request.blocks)
-        with Vertical(id="ask", classes="-changes" if changes else ""):
+        with Fitted(id="ask", classes="-changes" if changes else ""):
             if self.source:
                 yield source_line(self.source)
             with Horizontal(id="ask-top"):
@@ -118,9 +120,10 @@ class PermissionScreen(AutoDialog[Outcome]):
                 yield FluidText(self._offer, classes="offer", id="ask-offer-below")
             yield FluidText(self._offer, classes="offer", id="ask-offer")
             yield TextField(placeholder="Comment for the model, then enter", id="ask-comment")
-            with Horizontal(id="ask-buttons"):
-                for answer in self._answers:
-                    yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")
+            with Wrapped(id="ask-bottom"):
+                with Horizontal(id="ask-buttons"):
+                    for answer in self._answers:
+                        yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")
                 yield Static(id="ask-hints")
 
     def on_mount(self) -> None:
@@ -148,26 +151,9 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.query_one("#ask-offer-below").display = not beside
 
     def _fit(self) -> None:
-        """Distribute the height: the answers are always visible, the parts above them scroll."""
-        box = self.query_one("#ask")
+        """Update what depends on the size and on the focus: the offer's place and the hints."""
         self._place_offer()
-        first = self.query_one("#ask-subject", VerticalScroll)
-        second = self.query_one("#ask-details", VerticalScroll)
-        fixed = box.gutter.height + sum(
-            child.outer_size.height + child.styles.margin.height
-            for child in box.children
-            if child.display and child not in {first, second}
-        )
-        around = first.styles.margin.height + second.styles.margin.height
-        max_height = self.size.height - (0 if self.has_class("-short") else 2)
-        free = max(2, max_height - max(fixed, 2) - around)
-        hints = self.query_one("#ask-hints", Static)
-        hints.update(self._hints(hints.size.width))
-        # Half of the height for each; what one of them leaves goes to the other.
-        rest = free - _content_height(first) if first.display else free
-        below = max(1, min(_content_height(second) or free, max(free // 2, rest)))
-        second.styles.max_height = below
-        first.styles.max_height = max(1, free - below)
+        self.query_one("#ask-hints", Static).update(self._hints())
 
     def set_pending(self, waiting: int) -> None:
         """Update the number of open requests."""
@@ -401,29 +387,19 @@ class PermissionScreen(AutoDialog[Outcome]):
         label = LABELS[answer]
         return Content.assemble((label[0], f"bold {TONES[answer]}"), label[1:])
 
-    def _hints(self, width: int) -> Content:
-        """Return the key hints that fit; esc is last, since r rejects too."""
-        hints: list[tuple[str, str]] = []
+    def _hints(self) -> KeyHints:
         if self.query_one(CommandEditor).display:
-            hints = [("enter", " done"), ("esc", " as it was")]
-        elif self.query_one("#ask-comment", Input).has_focus:
-            hints = [("enter", " keep"), ("esc", " drop")]
-        else:
-            if self._subject.choice.offered:
-                hints += [("space", " toggle"), ("n p", " move")]
-            if self._diffs:
-                hints.append(("v", " review"))
-            if self._editable_shell is not None:
-                hints.append(("e", " edit"))
-            hints += [("c", " comment"), ("esc", " reject")]
-        line = Content("")
-        for key, words in hints:
-            gap = "   " if line else ""
-            longer = line + Content.assemble(gap, (key, "bold"), (words, "$tone-muted"))
-            if longer.cell_length > width:
-                break
-            line = longer
-        return line
+            return KeyHints(("enter", "done"), ("esc", "as it was"))
+        if self.query_one("#ask-comment", Input).has_focus:
+            return KeyHints(("enter", "keep"), ("esc", "discard"))
+        hints: list[tuple[str, str]] = []
+        if self._subject.choice.offered:
+            hints += [("space", "toggle"), ("n p", "move")]
+        if self._diffs:
+            hints.append(("v", "review"))
+        if self._editable_shell is not None:
+            hints.append(("e", "edit"))
+        return KeyHints(*hints, ("c", "comment"), ("esc", "reject"))
 
 
 def _answers_to(request: PermissionRequest, *, always: bool) -> tuple[Answer, ...]:
@@ -439,10 +415,3 @@ def _answers_to(request: PermissionRequest, *, always: bool) -> tuple[Answer, ..
 
 def _edited_command(width: int) -> Content:
     return hanging_indent(Content(""), Content.styled(EDITED_NOTE, "$tone-warn"), width)
-
-
-def _content_height(scroll: VerticalScroll) -> int:
-    """Return the height of the content of *scroll*, 0 before its layout."""
-    return max(
-        (child.virtual_region.bottom for child in scroll.children if child.display), default=0
-    )

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
+from app.screens.base.fitted import Fitted
+from app.screens.base.hints import KeyHints
 from app.screens.permission.screen import SCROLL_STEPS
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -123,29 +125,13 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
         self._status: TrustStatus = status
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="trust"):
+        with Fitted(id="trust"):
             yield Static(Content.styled(HEADINGS[self._status], "bold"), id="trust-heading")
             yield Static(Content(sanitize_line(self._question.folder)), id="trust-folder")
             with VerticalScroll(id="trust-found", can_focus=False):
                 yield Static(trust_text(self._question), id="trust-list")
             yield Static(Content.styled(EXPLAINED, "$tone-muted"), id="trust-explained")
             yield Static(self._keys(), id="trust-keys")
-
-    def on_resize(self) -> None:
-        self._fit()
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        """Distribute the height: the answers are always visible, the list scrolls."""
-        box = self.query_one("#trust")
-        found = self.query_one("#trust-found", VerticalScroll)
-        fixed = box.gutter.height + sum(
-            child.outer_size.height + child.styles.margin.height
-            for child in box.children
-            if child.display and child is not found
-        )
-        free = self.size.height - fixed - found.styles.margin.height
-        found.styles.max_height = max(3, free)
 
     def on_key(self, event: events.Key) -> None:
         """Answer only with an answer's letter; esc and enter give the default."""
@@ -171,12 +157,5 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
     def _scroll(self, lines: int) -> None:
         self.query_one("#trust-found", VerticalScroll).scroll_relative(y=lines, animate=False)
 
-    def _keys(self, selected: str = "") -> Content:
-        return Content("   ").join(
-            [
-                Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
-                if key != selected
-                else Content.styled(f"{key} {what}", "bold reverse")
-                for key, what in KEYS[self._status]
-            ]
-        )
+    def _keys(self, selected: str = "") -> KeyHints:
+        return KeyHints(*KEYS[self._status], selected=selected)

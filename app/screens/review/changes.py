@@ -16,7 +16,8 @@ from textual.widgets.option_list import Option
 from agent.records.errors import NothingToDo
 from agent.session.review.comments import ReviewComment
 from agent.session.review.reviewed_file import ReviewedFile
-from app.screens.base.dialog import Dialog, key_hints
+from app.screens.base.dialog import Dialog
+from app.screens.base.hints import KeyHints
 from app.screens.base.picker import TwoColumnRow
 from app.text.sanitize import sanitize_line
 from app.text.units import count
@@ -213,9 +214,9 @@ class ChangesScreen(Dialog[ReviewState]):
             pairs.append(("enter", "done" if self._marks_only else "send"))
         pairs += [("esc", "close"), ("n p", "change"), ("tab", "file"), ("v", "select lines")]
         pairs += [("s", "layout"), ("x", "remove the comment")]
-        while len(pairs) > 3 and key_hints(*pairs).cell_length > max(20, self.size.width - 4):
+        while len(pairs) > 3 and KeyHints(*pairs).cell_length > max(20, self.size.width - 4):
             pairs.pop()
-        line.update(key_hints(*pairs))
+        line.update(KeyHints(*pairs))
 
     # --- moving ---
 

@@ -19,14 +19,15 @@ from agent.redact import redacted
 from agent.session.review.comments import comments_message
 from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
+from app.screens.base.hints import KeyHints
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
 from app.screens.review.timeline import (
+    KEYS,
     LoadedSession,
     TimelineFilter,
     TimelineRow,
     header_line,
-    key_hints,
     load_session,
     row_facts,
     timeline_rows,
@@ -202,8 +203,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self.query_one("#review-top", Static).update(top)
 
     def _show_keys(self, note: str = "") -> None:
-        width = max(20, self.size.width - 4)
-        self.query_one("#review-keys", Static).update(key_hints(note, width))
+        self.query_one("#review-keys", Static).update(KeyHints(*KEYS, note=note, gap=2))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
@@ -388,7 +388,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     def action_sent(self) -> None:
         row = self._row
         if row is None or row.step is None:
-            self._show_keys("Choose a step: a call or an answer")
+            self._show_keys("Choose a step: a call or a response")
             return
         from app.screens.review.pages import PastRequestScreen  # only needed for this action
 

@@ -371,20 +371,6 @@ def header_line(loaded: LoadedSession, parents: Sequence[str], filtered: Timelin
     )
 
 
-def key_hints(note: str, width: int) -> Content:
-    """Return the key hints in lines of *width* cells, after *note*, a notice for the moment. No
-    hint is split over two lines."""
-    pieces = [Content.styled(f"{note} ", "$tone-warn")] if note else []
-    pieces += [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in KEYS]
-    rows: list[list[Content]] = [[]]
-    for piece in pieces:
-        used = sum(held.cell_length + 2 for held in rows[-1])
-        if rows[-1] and used + piece.cell_length > width:
-            rows.append([])
-        rows[-1].append(piece)
-    return Content("\n").join([Content("  ").join(row) for row in rows])
-
-
 def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
     """Return the facts about a row: what it used, how it was allowed, what it opens."""
     if row.step is None:
@@ -398,7 +384,12 @@ def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
     if isinstance(part, StepFinishPart) and part.cache_miss is not None:
         facts = Content.styled(sanitize_line(part.cache_miss.sentence), "$tone-warn")
     if row.child is not None:
-        keys = ("enter", "bold"), (" unfold  ", "$tone-muted"), ("o", "bold"), (" alone   ", "")
+        keys = (
+            ("enter", "bold"),
+            (" unfold  ", "$tone-muted"),
+            ("o", "bold"),
+            (" open   ", "$tone-muted"),
+        )
         facts = Content.assemble(*keys, facts)
     return facts
 

@@ -53,18 +53,15 @@ def session_facts(
 ) -> str:
     """Return the facts of a session in a list, those of a *live* one without its time and cost. One
     of another place of the folder *here* is shown with that place."""
-    found = [] if live else [clock(line.updated)]
-    found.append(count(line.turns, "turn"))
-    if line.cost is not None and not live:
-        found.append(money(line.cost))
+    found = ["archived"] if line.archived else []
     if everywhere:
         found.append(_folder(line))
     elif here and line.directory != here:
         ours = _WORKTREE.search(line.directory)
         found.append(sanitize_line(f"worktree {ours[1]}" if ours else line.directory))
-    if line.archived:
-        found.append("archived")
-    return "  ".join(found)
+    turns = count(line.turns, "turn")
+    amounts = turns if live else f"{clock(line.updated)}{turns:>9}  {money(line.cost):>6}"
+    return "  ".join([*found, amounts])
 
 
 def _folder(line: "SessionListItem") -> str:
@@ -85,7 +82,7 @@ def session_row(
     return Row(
         key=line.id,
         title=line.title or "Untitled",
-        note=f"{state}  {facts}" if state else facts,
+        right=f"{state}  {facts}" if state else facts,
         group="Live" if state else "Pinned" if line.pinned else day(line.updated, now),
     )
 
@@ -135,7 +132,7 @@ def _hit_rows(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> 
             when += f"  {_folder(line)}"
         name = cut(line.title or "Untitled", MAX_TITLE)
         title = f"{name}: {' '.join(hit.snippet.split())}"
-        yield Row(f"{line.id} {hit.message_id}", title, when, "Written in a message")
+        yield Row(f"{line.id} {hit.message_id}", title, group="Found in messages", right=when)
 
 
 async def similar_titles(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:

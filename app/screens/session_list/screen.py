@@ -8,11 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
-from textual.widgets.option_list import Option
 
 from agent.records.errors import SessionNotFound
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
-from app.screens.base.picker import Picker, Row, TwoColumnRow
+from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.session_list.rows import SessionFilter, session_rows, similar_titles
 from app.session.live_sessions import LiveSessions
@@ -66,7 +65,7 @@ class SessionListScreen(Picker):
             (),
             current=current,
             hints=(
-                ("ctrl+o", "look"),
+                ("ctrl+o", "view"),
                 ("ctrl+k", "fork"),
                 ("ctrl+f", "pin"),
                 ("ctrl+r", "rename"),
@@ -192,13 +191,6 @@ class SessionListScreen(Picker):
         empty = "No matching sessions" if self._filter.typed else "There are no sessions here yet"
         self.query_one("#picker-empty", Static).update(Content.styled(empty, "$tone-muted"))
         self.set_rows(self.matching_rows(self._filter.typed), keep=highlighted or self.current)
-
-    def _option(self, row: Row) -> Option:
-        """Return a one-line option: a long title is cut, the facts at the right stay."""
-        note = Content.styled(sanitize_line(row.note), "$tone-muted")
-        mark = "● " if row.key == self.current else "  "
-        title = Content.assemble((mark, "$tone-accent"), sanitize_line(row.title))
-        return Option(TwoColumnRow(title, note), id=row.key)
 
     # --- the preview ---
 

@@ -529,7 +529,7 @@ async def test_what_a_turn_did_beside_the_files_is_restored_or_named(tmp_path: P
         await turn(harness, session, "go", answer(Call("bash", {"command": work})))
         made = await plan(harness, session)
         assert [(file.path, file.effect) for file in made.files] == [
-            ("run.sh", "can no longer be run")
+            ("run.sh", "is no longer executable")
         ]
         assert made.not_restorable == ("a.ign",)
         (note,) = made.notes

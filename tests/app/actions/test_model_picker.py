@@ -44,7 +44,7 @@ def test_each_model_is_listed_once_favorites_first() -> None:
         model("a/two", price=Price(0.125, 1)),
         model("b/three"),
     ]
-    missing = Row(f"{CONNECT_PREFIX}c", "C", "needs C_KEY; enter adds it", "Not connected")
+    missing = Row(f"{CONNECT_PREFIX}c", "C", "needs C_KEY", "Not connected: enter adds the key")
     rows = model_rows(
         ModelList(known, {"a": "Alpha", "b": "Beta"}, ["b/three", "b/gone"], ["a/two"], [missing])
     )
@@ -52,11 +52,11 @@ def test_each_model_is_listed_once_favorites_first() -> None:
         ("Favorites", "a/two"),
         ("Recent", "b/three"),
         ("Alpha", "a/one"),
-        ("Not connected", "connect:c"),
+        ("Not connected: enter adds the key", "connect:c"),
     ]
     assert rows[0].note == "Alpha"
-    assert rows[0].right.split() == ["–", "$0.125", "$1"]
-    assert rows[2].right.split() == ["200k", "$3", "$15"]
+    assert rows[0].right.split() == ["–", "$0.125", "$1.00"]
+    assert rows[2].right.split() == ["200k", "$3.00", "$15.00"]
     assert rows[2].group_right.split("  ") == ["context", " $/M in", " $/M out"]
     assert len({len(text) for row in rows[:3] for text in (row.right, row.group_right)}) == 1
 
@@ -148,7 +148,7 @@ async def test_a_provider_without_key_explains_how_to_add_one(start: Starter) ->
         await running.type("/model", "enter")
         await chosen(running, "Models")
         await running.type("deepseek")
-        await running.until_shown("needs DEEPSEEK_API_KEY; enter adds it")
+        await running.until_shown("needs DEEPSEEK_API_KEY")
         await running.pilot.press("enter")
         await running.until(lambda: isinstance(running.app.screen, ApiKeyScreen))
         await running.until_shown("platform.deepseek.com/api_keys")

@@ -1,13 +1,13 @@
 """The sample session of the snapshots: a real store on ``~/shop`` and dialogs about it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 from agent.records.blocks import DiffBlock, ShellBlock
-from agent.records.messages import Usage
+from agent.records.messages import ToolPart, Usage
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
 from app.screens.permission.screen import PermissionScreen
 from tests.app.conftest import Running, Starter
@@ -97,8 +97,34 @@ MESSAGES = (
 )
 
 
-async def show_session(running: Running, model: str = "demo/offline", cost: float = 0.42) -> None:
-    """Seed the session of the sketches and open it."""
+TEST_EDIT = records.tool(
+    "prt_c1b",
+    "msg_c",
+    records.completed(
+        "Edit",
+        "tests/test_reader.py",
+        records.diff(
+            "tests/test_reader.py",
+            "+def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:",
+            '+    (tmp_path / "empty.csv").touch()',
+            '+    assert list(read_rows(tmp_path / "empty.csv")) == []',
+            first=61,
+        ),
+        note="+3",
+        seconds=0.024,
+    ),
+    name="edit",
+)
+"""The test that was asked for: shown only where the picture has enough rows."""
+
+
+async def show_session(
+    running: Running,
+    model: str = "demo/offline",
+    cost: float = 0.42,
+    parts: Sequence[ToolPart] = (),
+) -> None:
+    """Seed the session of the sketches, with more *parts* in its third message, and open it."""
     store = running.runtime.store
     session = replace(
         records.session(),
@@ -111,6 +137,7 @@ async def show_session(running: Running, model: str = "demo/offline", cost: floa
     await store.save(session)
     for item in MESSAGES:
         await store.save(item.message, *item.parts)
+    await store.save(*parts)
     await running.app.controller.live.open(session.id)
     await running.until_shown("the new test covers")
 

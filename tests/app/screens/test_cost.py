@@ -28,7 +28,7 @@ COSTS = SessionCosts(
         ("conversation", TALK),
         ("sub-agents", CHILDREN),
         ("summaries", SUMMARY),
-        ("titles, asides, retries", TITLE),
+        ("titles and other calls", TITLE),
     ),
     models=(
         ("anthropic/claude-sonnet-4.5", TALK + SUMMARY),

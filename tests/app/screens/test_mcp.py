@@ -58,7 +58,7 @@ def test_rows_show_the_status_of_each_server() -> None:
         ("● docs", "3 tools, 2 changed, 1 problem"),
         ("◆ github", "needs a login"),
         ("○ old", "off"),
-        ("✕ shop", "failed: There is no program shopd on this…"),
+        ("✕ shop", "failed: There is no program shopd on this machine's PATH."),
         ("◐ slow", "connecting…"),
     ]
 

@@ -9,7 +9,7 @@ from app.screens.base.picker import Row
 from app.screens.help import PaletteScreen, action_row, rank
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_both_themes
 
 
 async def opened(running: Running) -> PaletteScreen:
@@ -87,7 +87,7 @@ async def test_snapshots_of_the_palette(size: tuple[int, int]) -> None:
     host = Host(PaletteScreen([a for a in actions() if a.id in named], build(actions()).keys_of))
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
-        assert_snapshot(host, f"screen-palette-{size[0]}")
+        await assert_both_themes(pilot, "screen-palette")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)])

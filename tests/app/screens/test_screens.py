@@ -1,4 +1,4 @@
-"""Snapshots of the screens at two sizes in dark and once in light, over the sample session. Nothing
+"""Snapshots of the screens at two sizes, dark and light, over the sample session. Nothing
 in them depends on the clock or this machine."""
 
 import time
@@ -9,15 +9,17 @@ import pytest
 
 from app.screens.base.small_dialogs import ErrorScreen
 from tests.app.conftest import Starter
-from tests.app.screens.sample_session import command_dialog, edit_dialog, opened, show_session
+from tests.app.screens.sample_session import (
+    TEST_EDIT,
+    command_dialog,
+    edit_dialog,
+    opened,
+    show_session,
+)
 from tests.support import records
-from tests.support.snapshots import SIZES, assert_in_light, assert_pictures, assert_snapshot
+from tests.support.snapshots import SIZES, assert_both_themes, assert_pictures, assert_snapshot
 
 DAY = 86_400.0
-
-
-def named(name: str, size: tuple[int, int]) -> str:
-    return f"screen-{name}-{size[0]}"
 
 
 async def test_the_home_page(start: Starter, tmp_path: Path) -> None:
@@ -28,8 +30,8 @@ async def test_the_home_page(start: Starter, tmp_path: Path) -> None:
 
 async def test_the_picture_of_the_readme(start: Starter, tmp_path: Path) -> None:
     keys = {"ANTHROPIC_API_KEY": "sk-ant-1234567890"}
-    async with opened(start, tmp_path, (120, 32), keys=keys) as running:
-        await show_session(running, "anthropic/claude-sonnet-5-5", cost=0.0431)
+    async with opened(start, tmp_path, (120, 37), keys=keys) as running:
+        await show_session(running, "anthropic/claude-sonnet-5-5", 0.0431, [TEST_EDIT])
         await running.until_shown("claude-sonnet-5-5")
         assert_snapshot(running.app, "readme", title="opencode-py in ~/shop")
 
@@ -38,9 +40,7 @@ async def test_the_picture_of_the_readme(start: Starter, tmp_path: Path) -> None
 async def test_a_session(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(start, tmp_path, size) as running:
         await show_session(running)
-        assert_snapshot(running.app, named("session", size))
-        if size[0] == 80:
-            await assert_in_light(running.pilot, "screen-session")
+        await assert_both_themes(running.pilot, "screen-session")
 
 
 @pytest.mark.parametrize(("name", "heading"), [("command", "Run this"), ("edit", "Change this")])

@@ -10,7 +10,7 @@ from app.screens.background import ShellScreen, shell_rows, shell_status
 from app.widgets.activity import ActivityLine
 from tests.app.conftest import Starter
 from tests.app.screens.background_commands import info, run_in_background
-from tests.support.snapshots import assert_in_light, assert_snapshot
+from tests.support.snapshots import assert_both_themes
 
 
 def test_rows_show_the_status_of_each_command() -> None:
@@ -136,6 +136,4 @@ async def test_snapshot_of_the_output(start: Starter, size: tuple[int, int]) -> 
         await running.until(lambda: running.app.screen is screen)
         await running.pilot.pause()
         await asyncio.sleep(0)
-        assert_snapshot(running.app, f"screen-shell-{size[0]}")
-        if size[0] == 80:
-            await assert_in_light(running.pilot, "screen-shell")
+        await assert_both_themes(running.pilot, "screen-shell")

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from textual.widgets import Static
 
 from agent.records.events import SessionUpdated
 from agent.session.undo import UndoFile, UndoPlan
@@ -11,7 +10,7 @@ from app.screens.undo import UndoChoice, UndoScreen
 from app.session.view import SessionView
 from tests.support.hosting import Host
 from tests.support.records import snapshot, user
-from tests.support.snapshots import assert_pictures
+from tests.support.snapshots import assert_pictures, screen_text
 
 PLAN = UndoPlan(
     session_id="ses_1",
@@ -54,9 +53,9 @@ async def test_without_files_only_the_conversation_can_be_undone() -> None:
         await pilot.press("f")
         await pilot.pause()
         assert host.outcomes == []
-        texts = [str(part.content) for part in host.screen.query(Static)]
-        assert any("and no file" in text for text in texts)
-        assert texts[-1].split("   ")[:2] == ["enter undo", "esc nothing"]
+        shown = screen_text(host)
+        assert "and no file" in shown
+        assert "enter undo   esc nothing\n" in shown
 
 
 async def test_snapshots_of_the_preview() -> None:

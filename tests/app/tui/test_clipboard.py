@@ -14,7 +14,7 @@ from app.toolkit.clipboard import MAX_OSC52_BYTES, clipboard_commands, osc52
 from tests.app.conftest import Running, Starter
 from tests.app.screens.sample_session import opened, show_session
 from tests.support import records
-from tests.support.snapshots import SIZES, assert_in_light, assert_snapshot
+from tests.support.snapshots import SIZES, assert_both_themes
 
 CJK = "漢字かな👩‍👩‍👧é" * 12
 
@@ -69,9 +69,7 @@ async def test_picture_of_copy_mode(start: Starter, tmp_path: Path, size: tuple[
         await reading(running)
         await running.pilot.press("left_curly_bracket", "v", "down", "down")
         await running.pilot.pause()
-        assert_snapshot(running.app, f"screen-copy-{size[0]}")
-        if size[0] == 80:
-            await assert_in_light(running.pilot, "screen-copy")
+        await assert_both_themes(running.pilot, "screen-copy")
 
 
 def tool(folder: Path, name: str, script: str) -> None:

@@ -17,7 +17,7 @@ def test_config_moves_a_key_and_none_removes_it() -> None:
 def test_a_key_with_two_actions_goes_to_the_config_and_is_reported() -> None:
     built = keymap.build(actions(), {"session.fork": "<leader>n"})
     assert built.after_leader["n"] == "session.fork"
-    assert any("New session" in sentence for sentence in built.conflicts)
+    assert any("Start a new session" in sentence for sentence in built.conflicts)
 
 
 def test_fixed_keys_and_unknown_actions_are_refused_with_a_sentence() -> None:

@@ -18,7 +18,7 @@ from tests.app.conftest import Running, Starter
 from tests.app.screens.background_commands import run_in_background
 from tests.app.screens.sample_session import opened, show_session
 from tests.support import records
-from tests.support.snapshots import assert_in_light, assert_snapshot
+from tests.support.snapshots import assert_both_themes
 
 TODOS = (
     TodoItem("Find the fault", "completed"),
@@ -123,8 +123,7 @@ async def test_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) -> N
         await fill(running)
         await running.until_shown("1 of 4 done")
         assert "+3 −1" in running.text()
-        assert_snapshot(running.app, "screen-sidebar-160")
-        await assert_in_light(running.pilot, "screen-sidebar")
+        await assert_both_themes(running.pilot, "screen-sidebar")
 
 
 @pytest.mark.parametrize("size", [(60, 24), (100, 30)])

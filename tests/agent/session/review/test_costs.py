@@ -59,7 +59,7 @@ async def test_sub_agents_titles_and_summaries_count_and_everything_adds_up(
         "conversation": Usage(3_000, 30, 7, 1_000),
         "sub-agents": Usage(3_000, 30),
         "summaries": Usage(2_000, 200),
-        "titles, asides, retries": Usage(500, 5),
+        "titles and other calls": Usage(500, 5),
     }
     assert {name for name, _ in costs.models} == {"scripted/model-1", "tiny/small"}
     assert costs.total.usage == record.usage + record.subagent_usage
@@ -117,7 +117,7 @@ async def test_calls_without_a_message_have_a_model(tmp_path: Path) -> None:
     by = {name: spent.usage for name, spent in costs.purposes}
     assert by == {
         "conversation": Usage(2_600, 26),
-        "titles, asides, retries": Usage(2_700, 27),
+        "titles and other calls": Usage(2_700, 27),
     }
     assert [(name, spent.usage) for name, spent in costs.models] == [
         ("scripted/model-1", Usage(5_300, 53))

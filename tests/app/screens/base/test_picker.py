@@ -1,4 +1,4 @@
-"""List rows with text at their right edge."""
+"""List rows with notes in a column and text at their right edge."""
 
 import pytest
 from textual.content import Content
@@ -21,3 +21,21 @@ def test_the_left_is_cut_and_the_right_stays(left: str, right: str, width: int, 
     line = TwoColumnRow(Content(left), Content(right)).line(width)
     assert line.plain == shown
     assert line.cell_length <= width
+
+
+@pytest.mark.parametrize(
+    ("note", "right", "width", "shown"),
+    [
+        ("/new", "ctrl+x n", 40, "New session      /new           ctrl+x n"),
+        ("platform.example.org", "", 38, "New session      platform.example.org"),
+        ("platform.example.org", "", 36, "New session   platform.example.org"),
+        ("platform.example.org", "", 32, "New session   platform.example.…"),
+        ("platform.example.org", "", 28, "New session"),
+        ("/new", "ctrl+x n", 25, "New session      ctrl+x n"),
+    ],
+)
+def test_a_note_is_in_its_column_if_it_fits_there(
+    note: str, right: str, width: int, shown: str
+) -> None:
+    row = TwoColumnRow(Content("New session"), Content(right), Content(note), column=17)
+    assert row.line(width).plain == shown

@@ -18,7 +18,7 @@ from tests.app.screens.permission.examples import FORM
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
-from tests.support.snapshots import SIZES, assert_snapshot, screen_text
+from tests.support.snapshots import SIZES, assert_both_themes, screen_text
 
 DEFAULTS: JsonObject = {"name": "Bob", "painted": False}
 
@@ -139,4 +139,4 @@ async def test_snapshots_of_a_form(size: tuple[int, int]) -> None:
         for line in host.screen.query(Input):
             line.cursor_blink = False
         await settle(pilot)
-        assert_snapshot(host, f"dialog-form-{size[0]}")
+        await assert_both_themes(pilot, "dialog-form")

@@ -67,7 +67,7 @@ async def test_while_the_user_types_the_hints_show_the_keys_for_that() -> None:
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
         assert "c comment" in screen_text(host)
-        for key, hint in (("c", "enter keep   esc drop"), ("e", "enter done   esc as it was")):
+        for key, hint in (("c", "enter keep   esc discard"), ("e", "enter done   esc as it was")):
             await pilot.press(key)
             await settle(pilot)
             assert hint in screen_text(host)

@@ -14,7 +14,7 @@ from app.screens.review.screen import ReviewScreen
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Running, Starter
 from tests.support import records
-from tests.support.snapshots import assert_in_light, assert_snapshot
+from tests.support.snapshots import assert_both_themes
 from tests.support.transcripts import history
 
 SESSION = records.SESSION
@@ -168,9 +168,7 @@ async def test_the_timeline_next_to_the_transcript(start: Starter, size: tuple[i
         await running.until_shown("Step 1")
         assert rows(screen)[3] == "● Edit reader.py"
         await running.pilot.pause()
-        assert_snapshot(running.app, f"screen-review-{size[0]}")
-        if size[0] == 80:
-            await assert_in_light(running.pilot, "screen-review")
+        await assert_both_themes(running.pilot, "screen-review")
 
 
 async def test_the_filter_goes_through_the_kinds(start: Starter) -> None:
@@ -257,7 +255,7 @@ async def test_a_sub_agents_session_unfolds_in_place(start: Starter, size: tuple
         assert "▾ ● Explore the other readers" in rows(screen)
         await running.until_shown("│▌ look at them")  # in the transcript too, below its call
         await running.pilot.pause()
-        assert_snapshot(running.app, f"screen-review-inside-{size[0]}")
+        await assert_both_themes(running.pilot, "screen-review-inside")
         await running.pilot.press("down", "y")
         await running.until(lambda: running.app.clipboard == "None has the fault.")
         await running.pilot.press("up", "enter")

@@ -8,7 +8,7 @@ import pytest
 from app.screens.session_list.screen import SessionListScreen
 from tests.app.conftest import Running, Starter
 from tests.support import records
-from tests.support.snapshots import assert_in_light, assert_snapshot
+from tests.support.snapshots import assert_both_themes, assert_pictures
 from tests.support.transcripts import history, moved
 
 NOW = 1_780_000_000.0
@@ -61,9 +61,7 @@ async def test_the_list(start: Starter, size: tuple[int, int]) -> None:
         shown = preview.content.plain.replace(folder, "/shop")
         preview.update(shown)
         await running.pilot.pause()
-        assert_snapshot(running.app, f"screen-sessions-{size[0]}")
-        if size[0] == 80:
-            await assert_in_light(running.pilot, "screen-sessions")
+        await assert_both_themes(running.pilot, "screen-sessions")
 
 
 async def test_hits_in_messages(start: Starter) -> None:
@@ -76,4 +74,4 @@ async def test_hits_in_messages(start: Starter) -> None:
         preview = screen.query_one("#sessions-preview")
         preview.update(preview.content.plain.replace(str(running.runtime.directory), "/shop"))
         await running.pilot.pause()
-        assert_snapshot(running.app, "screen-sessions-search-80")
+        await assert_pictures(running.pilot, "screen-sessions-search")

@@ -30,8 +30,8 @@ def test_sessions_are_grouped_by_day() -> None:
 def test_a_row_shows_title_turns_and_cost() -> None:
     row = session_row(replace(line("", 1000.0, turns=6), cost=0.42), 1000.0)
     assert row.title == "Untitled"
-    assert "6 turns" in row.note
-    assert "$0.42" in row.note
+    assert "6 turns" in row.right
+    assert "$0.42" in row.right
 
 
 def test_amounts_and_durations_are_formatted() -> None:
@@ -53,7 +53,7 @@ def test_matching_titles_come_before_similar_titles_and_messages() -> None:
     assert [(row.group, row.key) for row in rows] == [
         ("Today", "ses_Fix the reader"),
         ("Similar titles", "ses_Write docs"),
-        ("Written in a message", "ses_Fix the reader msg_1"),
+        ("Found in messages", "ses_Fix the reader msg_1"),
     ]
     assert [
         row.group
@@ -128,7 +128,7 @@ async def test_a_hit_in_a_message_is_previewed_and_opened(start: Starter) -> Non
         await running.pilot.press("ctrl+x", "l")
         await running.until_shown("A long one")
         await running.type("question 123")
-        await running.until_shown("Written in a message")
+        await running.until_shown("Found in messages")
         await running.until_shown("You  question 123")
         await running.pilot.press("enter")
         await running.until_shown("answer 123.")

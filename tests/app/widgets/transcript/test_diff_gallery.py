@@ -4,12 +4,11 @@ two."""
 import pytest
 
 from app.session.view import SessionView
-from app.theme import themes
 from app.theme.appearance import appearance_of
 from tests.app.conftest import Starter
 from tests.app.screens.sample_session import show_session
 from tests.support.records import completed, diff, open_assistant, snapshot, tool
-from tests.support.snapshots import assert_snapshot
+from tests.support.snapshots import assert_both_themes
 from tests.support.transcripts import TranscriptApp
 
 PYTHON = diff(
@@ -52,12 +51,10 @@ def view() -> SessionView:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-@pytest.mark.parametrize("theme", [themes.DARK, themes.LIGHT])
-async def test_snapshots_of_diffs(width: int, theme: str) -> None:
-    app = TranscriptApp(view(), theme=theme)
-    async with app.run_test(size=(width, 36)) as pilot:
+async def test_snapshots_of_diffs(width: int) -> None:
+    async with TranscriptApp(view()).run_test(size=(width, 36)) as pilot:
         await pilot.pause()
-        assert_snapshot(app, f"diff-{'dark' if theme == themes.DARK else 'light'}-{width}")
+        await assert_both_themes(pilot, "diff")
 
 
 async def test_the_user_chooses_how_diffs_are_shown(start: Starter) -> None:

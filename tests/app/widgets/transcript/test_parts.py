@@ -21,7 +21,7 @@ from tests.support.records import (
     tool,
     user,
 )
-from tests.support.snapshots import assert_snapshot, screen_text
+from tests.support.snapshots import assert_both_themes, screen_text
 from tests.support.transcripts import SIZE, TranscriptApp, rows
 
 
@@ -175,7 +175,7 @@ async def test_messages_and_markers() -> None:
     )
     async with app.run_test(size=(80, 40)) as pilot:
         await pilot.pause()
-        assert_snapshot(app, "transcript-messages")
+        await assert_both_themes(pilot, "transcript-messages")
 
 
 async def test_snapshot_of_markdown() -> None:
@@ -189,7 +189,7 @@ async def test_snapshot_of_markdown() -> None:
     app = TranscriptApp(SessionView(snapshot(assistant("m", text_part("p", "m", source)))))
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.pause()
-        assert_snapshot(app, "transcript-markdown")
+        await assert_both_themes(pilot, "transcript-markdown")
 
 
 async def test_an_interruption_is_not_shown_as_an_error() -> None:
