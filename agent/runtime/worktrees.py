@@ -338,6 +338,23 @@ async def _run(git_dir: Path, root: Path, *words: str, given: bytes | None = Non
     )
 
 
+def write_files(folder: Path, texts: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Make the files below *folder* what *texts* says, None for no file; return those that could
+    not be written."""
+    failed: list[str] = []
+    for path, text in texts.items():
+        try:
+            target = folder / path
+            if text is None:
+                target.unlink(missing_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8", "surrogateescape", newline="")
+        except OSError:
+            failed.append(path)
+    return tuple(failed)
+
+
 async def _identity(root: Path) -> dict[str, str]:
     """Return the author of commits: that of the repository's settings, else of the user's."""
     found = {"user.name": "opencode-py", "user.email": "opencode-py@localhost"}

@@ -204,6 +204,10 @@ class SessionRepository:
                 await self.update(child.id, self._moved_here)
         return await self.update(session_id, self._moved_here)
 
+    async def take(self, session_id: str) -> Session:
+        """Move a session here."""
+        return await self.update(session_id, self._moved_here)
+
     async def adopt(self, directory: str) -> None:
         """Move the sessions of *directory*, which is being removed, here."""
         for session in await self._store.sessions(directory=directory, limit=MAX_ADOPTED):

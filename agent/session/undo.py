@@ -232,15 +232,36 @@ class Undo:
         """The reader of the changes of turns."""
         return ChangeReader(self._store, self._snapshots)
 
-    async def plan(self, session_id: str) -> UndoPlan | None:
-        """Return what an undo of the last prompt would do; None when there is none left.
+    async def files_after(
+        self, messages: Sequence[MessageWithParts]
+    ) -> tuple[dict[str, str | None], tuple[str, ...]]:
+        """Return the files that *messages* and their sub-agents changed, as they were after them:
+        their texts by path, None for a file that was deleted; and files that are no text."""
+        done = await with_subagent_messages(self._store, messages)
+        texts: dict[str, str | None] = {}
+        left: list[str] = []
+        for path, change in (await net_changes(self._store, self._snapshots, done)).items():
+            text = await self._snapshots.content(change.after)
+            if text is None or Path(path).is_absolute():
+                left.append(path)
+            else:
+                texts[path] = None if change.after is None else text
+        return texts, tuple(left)
+
+    async def plan(self, session_id: str, checkpoint: str | None = None) -> UndoPlan | None:
+        """Return what an undo of the last prompt would do or, with *checkpoint*, of everything that
+        came after that message; None when there is nothing to undo.
 
         Raises ``SessionBusy`` while a turn runs.
         """
         session = await self._idle(session_id)
         messages = _shown(session, await self._store.messages(session_id))
-        at = next((n for n in reversed(range(len(messages))) if _is_prompt(messages[n])), None)
-        if at is None:
+        if checkpoint is None:
+            at = next((n for n in reversed(range(len(messages))) if _is_prompt(messages[n])), None)
+        else:
+            ids = [item.message.id for item in messages]
+            at = ids.index(checkpoint) + 1 if checkpoint in ids else None
+        if at is None or at == len(messages):
             return None
         gone = messages[at:]
         done = await with_subagent_messages(self._store, gone)
@@ -259,7 +280,7 @@ class Undo:
         return UndoPlan(
             session_id=session_id,
             message_id=gone[0].message.id,
-            text=_text(gone[0]),
+            text=_text(gone[0]) if _is_prompt(gone[0]) else "",
             messages=len(gone),
             files=files,
             not_restorable=tuple(sorted(({b.path for b in tool_diffs(done)} | {*large}) - covered)),

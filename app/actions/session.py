@@ -1,5 +1,6 @@
 """Actions on sessions: open, review, copy, export, import, undo."""
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +19,7 @@ from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.runtime.worktrees import MergeMode
+    from agent.session.undo import UndoPlan
 
 NONE_TO_REVIEW = "No session is open: /sessions lists them, ctrl+o there reviews one."
 NOTHING_TO_UNDO = "Nothing to undo."
@@ -291,9 +293,45 @@ async def review(context: ActionContext, session_id: str, message_id: str = "") 
     if chosen.action == "fork":
         await fork_from(context, chosen)
         return
+    if chosen.action == "restore":
+        await restore_checkpoint(context, chosen)
+        return
+    if chosen.action == "worktree":
+        await worktree_from(context, chosen)
+        return
     await _go_to(context, chosen.session_id, chosen.message_id)
     if chosen.action == "comment":
         await context.send(chosen.text, "steer")
+
+
+async def restore_checkpoint(context: ActionContext, chosen: ReviewChoice) -> None:
+    """Restore the files, the conversation or both as they were after a step."""
+    await _go_to(context, chosen.session_id, "")
+    plan = await context.live.runtime.sessions.undo.plan(chosen.session_id, chosen.message_id)
+    if plan is None:
+        context.notify("Nothing came after this checkpoint.")
+        return
+    await _carry_out(context, plan, "Restore this checkpoint?")
+
+
+async def worktree_from(context: ActionContext, chosen: ReviewChoice) -> None:
+    """Continue in a fork of the session that ends with a step, in a new worktree with the files as
+    they were then."""
+    from agent.runtime.worktrees import write_files  # only with a worktree
+
+    source = context.live.runtime
+    messages = await source.store.messages(chosen.session_id)
+    ids = [item.message.id for item in messages]
+    until = ids.index(chosen.message_id) + 1
+    texts, left = await source.sessions.undo.files_after(messages[:until])
+    following = ids[until] if until < len(ids) else None
+    await context.new_worktree("")
+    runtime = context.live.runtime
+    failed = await asyncio.to_thread(write_files, runtime.project, texts)
+    copy = await source.sessions.repository.fork(chosen.session_id, following)
+    await runtime.sessions.repository.take(copy.id)
+    await context.live.open(copy.id)
+    _notify_failed(context, (*left, *failed))
 
 
 async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
@@ -322,13 +360,18 @@ async def undo(context: ActionContext, argument: str) -> None:
     if plan is None:
         context.notify(NOTHING_TO_UNDO)
         return
-    choice = await context.show(UndoScreen(plan))
+    await _carry_out(context, plan, "Undo your last message?")
+
+
+async def _carry_out(context: ActionContext, plan: "UndoPlan", question: str) -> None:
+    service = context.live.runtime.sessions.undo
+    choice = await context.show(UndoScreen(plan, question))
     if choice is None:
         return
     failed = await service.undo(
         plan, files=choice.files, conversation=choice.conversation, overwrite=choice.overwrite
     )
-    if choice.conversation:
+    if choice.conversation and plan.text:
         context.prompt.restore(plan.text)
     _notify_failed(context, failed)
     if not failed:

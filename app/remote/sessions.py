@@ -170,7 +170,9 @@ class RemoteUndo(Undo):
         self._connection = connection
         self._mirror = mirror
 
-    async def plan(self, session_id: str) -> UndoPlan | None:
+    async def plan(self, session_id: str, checkpoint: str | None = None) -> UndoPlan | None:
+        if checkpoint is not None:
+            raise NothingToDo("The sessions are on a server, which restores no checkpoints.")
         if not isinstance(self._sessions.status(session_id), Idle):
             raise SessionBusy(BUSY)
         session = await self._store.session(session_id)

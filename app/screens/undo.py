@@ -50,16 +50,18 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         "o": "touched",
     }
 
-    def __init__(self, plan: "UndoPlan") -> None:
+    def __init__(self, plan: "UndoPlan", question: str = "Undo your last message?") -> None:
         super().__init__(grace=0)
         self._plan = plan
+        self._question = question
         self._overwrite = False
 
     def compose(self) -> ComposeResult:
         plan = self._plan
         with Fitted(classes="dialog"):
-            yield Static(Content.styled("Undo your last message?", "bold"))
-            yield Static(Content(f"“{_short_prompt(plan.text)}”"), classes="dialog-text")
+            yield Static(Content.styled(self._question, "bold"))
+            if plan.text:
+                yield Static(Content(f"“{_short_prompt(plan.text)}”"), classes="dialog-text")
             with VerticalScroll(classes="dialog-scroll", can_focus=False):
                 yield Static(Content("\n").join(list(self._lines())), id="undo-files")
             yield Static(self._keys(), classes="dialog-keys", id="undo-keys")

@@ -45,7 +45,10 @@ WIDE_FROM = 120
 """Columns from which the timeline is wider."""
 
 
-ReviewAction = Literal["resume", "fork", "export", "comment"]
+NO_CHECKPOINT = "Choose a step of this session:"
+"""The note for a row that is no checkpoint."""
+
+ReviewAction = Literal["resume", "fork", "export", "comment", "restore", "worktree"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ class ReviewChoice:
     """The action to take after a review."""
 
     action: ReviewAction
-    """Resume the session, fork it, export it, or send it the comments of a review."""
+    """Resume the session, fork it, export it, send it the comments of a review, restore a
+    checkpoint, or fork the session into a worktree with the files of one."""
     session_id: str
     message_id: str
     """The message to resume at. A fork ends with this response or, if it is a prompt, before it."""
@@ -87,6 +91,8 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         Binding("x", "go('export')", "Export"),
         Binding("r", "go('resume')", "Resume"),
         Binding("c", "fork", "Fork from here"),
+        Binding("u", "checkpoint('restore')", "Restore this checkpoint"),
+        Binding("b", "checkpoint('worktree')", "Worktree from this checkpoint"),
         Binding("pageup", "scroll(-1)", "Up", priority=True),
         Binding("pagedown", "scroll(1)", "Down", priority=True),
     ]
@@ -405,6 +411,14 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self.dismiss(ReviewChoice(action, self._session_id, at))
         else:
             self.dismiss(ReviewChoice(action, row.session_id, row.message_id))
+
+    def action_checkpoint(self, action: ReviewAction) -> None:
+        """Use the checkpoint of the current row: its step, in the session that is reviewed."""
+        row = self._row
+        if row is None or row.step is None or row.session_id != self._session_id:
+            self._show_keys(NO_CHECKPOINT)
+        else:
+            self.action_go(action)
 
     def action_fork(self) -> None:
         """Fork the session from the current row, once the user has confirmed it."""

@@ -20,6 +20,7 @@ from agent.records.messages import (
     Idle,
     MessageWithParts,
     Part,
+    PatchPart,
     Pending,
     ReasoningPart,
     ReportPart,
@@ -242,6 +243,11 @@ def _part_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content |
         if isinstance(part, ReasoningPart):
             return _line("∴", "$tone-faint", text, context, "$tone-faint")
         return None if part.synthetic else _line(" ", "", text, context, "$tone-faint")
+    if isinstance(part, PatchPart):
+        if context.filter not in {"everything", "edits"}:
+            return None
+        names = ", ".join(_short_path(path) for path in part.files)
+        return _line("◉", "$tone-blue", f"Checkpoint {names}", context, "$tone-muted")
     if not isinstance(part, ToolPart):
         everything = context.filter == "everything"
         return _note_line(part, context, unfolded=unfolded) if everything else None
@@ -355,6 +361,8 @@ KEYS = (
     ("x", "export"),
     ("r", "resume"),
     ("c", "fork"),
+    ("u", "restore"),
+    ("b", "worktree"),
     ("q", "close"),
 )
 
