@@ -19,6 +19,8 @@ from agent.runtime.runtime import Runtime
 from app.server.errors import RequestError
 from app.server.event_feed import EventFeed, Reader
 
+CLOSING = "The server is closing."
+
 DIRECTORY_HEADER = "x-opencode-directory"
 
 
@@ -60,7 +62,7 @@ class TurnEnds:
         async for _ in self.subscription:
             if message_id not in self.runtime.queues.ids(self.session_id):
                 return
-        raise RequestError(503, "The server is closing.")
+        raise RequestError(503, CLOSING)
 
 
 class Folders:
@@ -75,6 +77,7 @@ class Folders:
         self._open: dict[str, Folder] = {}
         self._readers: set[Reader] = set()
         self._opening = asyncio.Lock()
+        self._closing = False
 
     async def of(self, request: Request) -> Folder:
         """Return the folder that a request names. Raises what ``RuntimePool.open`` raises."""
@@ -86,8 +89,11 @@ class Folders:
         return await self.open(named or self.default)
 
     async def open(self, directory: str) -> Folder:
-        """Return a folder. Raises what ``RuntimePool.open`` raises."""
+        """Return a folder. Raises what ``RuntimePool.open`` raises, and ``RequestError`` while the
+        server closes: a client that connects again would open what was just closed."""
         async with self._opening:
+            if self._closing:
+                raise RequestError(503, CLOSING)
             held = self._open.get(await asyncio.to_thread(os.path.realpath, directory))
             if held is not None:
                 return held
@@ -126,6 +132,7 @@ class Folders:
 
     async def close(self) -> None:
         """End all streams, then all turns."""
+        self._closing = True
         for folder in self._open.values():
             await folder.feed.close()
         self._open.clear()
