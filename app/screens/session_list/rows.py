@@ -53,7 +53,8 @@ def session_facts(
 ) -> str:
     """Return the facts of a session in a list, those of a *live* one without its time and cost. One
     of another place of the folder *here* is shown with that place."""
-    found = ["archived"] if line.archived else []
+    found = ["pinned"] if live and line.pinned else []  # others have a heading for it
+    found += ["archived"] if line.archived else []
     if everywhere:
         found.append(_folder(line))
     elif here and line.directory != here:

@@ -160,7 +160,7 @@ async def test_pin_and_archive(start: Starter) -> None:
         await running.type("readme")
         await running.until(lambda: "\n  list" not in running.text())
         await running.pilot.press("ctrl+f")
-        await running.until_shown("Pinned")
+        await running.until(lambda: "pinned" in running.text().lower())
         assert [found.pinned for found in await directory.lines()] == [True, False]
         await running.pilot.press("ctrl+e")
         await running.until_shown("No matching sessions")
