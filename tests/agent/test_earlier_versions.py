@@ -201,5 +201,5 @@ def test_earlier_hook_definitions_are_found(tmp_path: Path, env: dict[str, str])
         ("PostToolUseFailure", "", "note-failure", 60.0),
         ("Notification", "", "notify", 60.0),
         ("SessionEnd", "", "bye", 60.0),
-        ("PreToolUse", "Bash", "claude-check", 60.0),
+        ("PreToolUse", "Bash", "claude-check", 600.0),
     ]
