@@ -18,3 +18,10 @@ def money(dollars: float | None) -> str:
     if dollars == 0 or round(dollars, 4) >= 0.01:
         return f"${dollars:.2f}"
     return f"${dollars:.4f}" if dollars >= 0.00005 else "<$0.0001"
+
+
+def price(dollars: float | None) -> str:
+    """Return a price per million tokens (``$3.00``, ``$0.125``), or a dash if it is unknown."""
+    if dollars is None:
+        return "–"
+    return f"${max(f'{dollars:.2f}', f'{dollars:.4g}', key=len)}"

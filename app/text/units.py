@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, tzinfo
 
-from agent.records.units import money, tokens
+from agent.records.units import money, price, tokens
 
 __all__ = ["clock", "count", "day", "duration", "money", "price", "tokens"]
 
@@ -15,13 +15,6 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60}s"
     return f"{whole // 3600}h {whole % 3600 // 60}m"
-
-
-def price(dollars: float | None) -> str:
-    """Return a price per million tokens (``$3.00``, ``$0.125``), or a dash if it is unknown."""
-    if dollars is None:
-        return "–"
-    return f"${max(f'{dollars:.2f}', f'{dollars:.4g}', key=len)}"
 
 
 def day(when: float, now: float, zone: tzinfo | None = None) -> str:
