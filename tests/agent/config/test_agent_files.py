@@ -88,7 +88,7 @@ def test_a_projects_agents_count_only_with_trust_and_within_its_limits(setting):
     (rule,) = loaded.agent_rules["theirs"]
     assert (rule.permission, rule.action) == ("webfetch", "allow")
     assert rule.source == "project .opencode-py/agents/theirs.md, agent theirs"
-    assert "may not allow everything" in loaded.notices[0]
+    assert "cannot allow everything" in loaded.notices[0]
 
 
 def test_the_later_of_two_agents_counts_and_a_config_file_can_add(setting):

@@ -209,4 +209,4 @@ def test_a_project_can_only_restrict_a_server_of_the_user_further(
     server = loaded.config.mcp["tickets"]
     assert (server.command, server.sandbox) == (("tickets",), result)
     said = "\n".join(loaded.notices)
-    assert ("mcp.tickets.sandbox is ignored: a project may only" in said) is (result == own)
+    assert ("mcp.tickets.sandbox is ignored: a project can only" in said) is (result == own)

@@ -33,8 +33,8 @@ async def test_the_sources_add_up_to_the_reported_tokens(tmp_path: Path) -> None
     assert system == {"built-in instructions", "instruction files", "environment and mode"}
     messages = {source.name: source.tokens for source in contents.in_group("messages")}
     assert messages["your messages"] > 0
-    assert messages["answers"] > 0
-    assert contents.total("output") > messages["answers"]
+    assert messages["responses"] > 0
+    assert contents.total("output") > messages["responses"]
 
 
 async def test_an_unknown_window_and_a_missing_report_are_marked(tmp_path: Path) -> None:
