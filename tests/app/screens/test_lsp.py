@@ -20,7 +20,7 @@ async def test_servers_and_formatters_are_listed_and_can_be_restarted(
     (work / "a.tiny").write_text("ERROR\n")
     async with start() as running:
         await running.type("/lsp", "enter")
-        await running.until_shown("○ tiny  starts with a file of .tiny")
+        await running.until_shown("○ tiny  starts with the first .tiny file")
         await running.until_shown("calm")
         await running.pilot.press("escape")
         found = await running.runtime.code.servers.diagnostics((str(work / "a.tiny"),), PATIENCE)

@@ -45,8 +45,8 @@ def test_a_theme_from_a_file_changes_the_colors_that_it_names(tmp_path: Path) ->
         ('{"grund": "#000000"}', "there is no tone grund"),
         ('{"text": "red"}', "text is not a color such as #rrggbb"),
         ('{"text": 7}', "text is not a color such as #rrggbb"),
-        ('{"base": "nord"}', "its base is none of"),
-        ('{"base": ["x"]}', "its base is none of"),
+        ('{"base": "nord"}', "its base is not one of"),
+        ('{"base": ["x"]}', "its base is not one of"),
         (" " * 70_000, "it is larger than 64 KB"),
     ],
 )
