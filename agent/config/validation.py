@@ -133,7 +133,7 @@ def _expected(path: KeyPath, kind: str, context: Mapping[str, Any] | None) -> st
         if near:
             return f"there is no such key; did you mean {near[0]}?"
         if len(valid) > MAX_NAMED_KEYS:
-            return "there is no such key; the reference of the configuration lists all of them"
+            return "there is no such key; the configuration reference lists all keys"
         return f"there is no such key; the known ones are {', '.join(sorted(valid))}"
     if kind == "literal_error" and context is not None:
         return f"expected {str(context['expected']).replace(chr(39), chr(34)).lower()}"

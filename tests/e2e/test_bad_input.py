@@ -67,7 +67,7 @@ def test_a_wrong_config_value_is_reported_with_its_line(
     write_config(installed.home, {"model": 17, "colour": "red"})
     with run(columns=140) as terminal:
         terminal.wait(r"config\.json:1: +model:")
-        terminal.wait(r"config\.json:1: +colour:")
+        terminal.wait(r"line 1: +colour:")
         terminal.enter("list")
         terminal.wait(r"● List")
 

@@ -143,7 +143,7 @@ def test_an_empty_file_changes_nothing(setting, content):
 WRONG = {
     '{\n "theme": 5\n}': "2: theme: expected text in quotes.",
     '{\n\n "keybind": {}\n}': "3: keybind: there is no such key; did you mean keybinds?",
-    '{"qqqq": 1}': "1: qqqq: there is no such key; the reference of the configuration lists all",
+    '{"qqqq": 1}': "1: qqqq: there is no such key; the configuration reference lists all",
     '{"bash": {\n"timout": 1}}': "2: bash.timout: there is no such key; did you mean timeout?",
     '{"bash": {"env": "none"}}': '1: bash.env: expected "inherit" or "strict".',
     '{"bash": {"timeout": -1}}': "1: bash.timeout: expected a number of at least 1.",
