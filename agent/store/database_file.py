@@ -118,8 +118,7 @@ def open_writer(path: Path, notices: list[str]) -> sqlite3.Connection:
     A damaged file is renamed, with its companions, and reported in *notices*. Raises ``OSError``,
     ``sqlite3.Error`` or ``StoreTooNew``.
     """
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, mode=0o700)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with locked(path.with_name(f"{path.name}.lock")):
         connection = _open_intact(path, notices)
         try:
