@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo
-from agent.records.messages import AssistantMessage, MessageWithParts, TextPart, UserMessage
+from agent.records.messages import AssistantMessage, MessageWithParts, UserMessage
 from app.actions.custom_commands import send_command
 from app.commands.context import ActionContext
 from app.commands.registry import action
@@ -149,6 +149,8 @@ async def review_changes(context: ActionContext, changes: "ReviewedChanges") -> 
 async def _sent_comments(context: ActionContext) -> "tuple[SentComment, ...]":
     """Return the comments of earlier reviews in this session, with the agent's replies."""
     from agent.session.review.comments import comments_in, replies_in  # only for a review
+    from agent.session.review.timeline import user_text
+    from agent.session.subagents.subagents import last_response
     from app.screens.review.changes import SentComment
 
     session = context.live.session
@@ -159,9 +161,11 @@ async def _sent_comments(context: ActionContext) -> "tuple[SentComment, ...]":
     for index, item in enumerate(messages):
         if not isinstance(item.message, UserMessage):
             continue
-        comments = comments_in(_text(item))
+        comments = comments_in(user_text(item))
         if comments:
-            replies = replies_in(_response(messages[index + 1 :]), len(comments))
+            replies = replies_in(
+                last_response(_turn_messages(messages[index + 1 :])), len(comments)
+            )
             found += [
                 SentComment(each, replies.get(number, ""))
                 for number, each in enumerate(comments, 1)
@@ -169,17 +173,11 @@ async def _sent_comments(context: ActionContext) -> "tuple[SentComment, ...]":
     return tuple(found)
 
 
-def _response(following: Sequence[MessageWithParts]) -> str:
-    """Return the final response of the turn that *following* begins with."""
-    text = ""
-    for item in following:
-        if isinstance(item.message, UserMessage) and not item.message.synthetic:
-            break
-        text = _text(item) or text
-    return text
-
-
-def _text(item: MessageWithParts) -> str:
-    return "\n".join(
-        part.text for part in item.parts if isinstance(part, TextPart) and not part.synthetic
+def _turn_messages(following: Sequence[MessageWithParts]) -> Sequence[MessageWithParts]:
+    """Return the messages of *following* up to the user's next one."""
+    ends = (
+        index
+        for index, item in enumerate(following)
+        if isinstance(item.message, UserMessage) and not item.message.synthetic
     )
+    return following[: next(ends, len(following))]

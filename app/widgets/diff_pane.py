@@ -40,11 +40,12 @@ class PlacedComment:
 
 @dataclass(frozen=True, slots=True)
 class HunkLabels:
-    """The words for the two states of a hunk (``kept``, ``reverted``); "" where there is no
-    choice."""
+    """The words for the two states of a hunk (``kept``, ``reverted``), and for the two keys that
+    change it; "" where there is no choice."""
 
     kept: str = ""
     reverted: str = ""
+    keys: str = ""
 
 
 @dataclass(frozen=True, slots=True)

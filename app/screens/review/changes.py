@@ -55,8 +55,8 @@ class ReviewState:
 NOTHING_REVERTED: frozenset[int] = frozenset()
 NEW_REVIEW = ReviewState()
 NO_CHOICE = HunkLabels()
-REVERT = HunkLabels("kept", "reverted")
-REFUSE = HunkLabels("kept", "refused")
+REVERT = HunkLabels("kept", "reverted", "keep, revert")
+REFUSE = HunkLabels("kept", "refused", "keep, refuse")
 
 
 class ChangesScreen(Dialog[ReviewState]):
@@ -209,7 +209,7 @@ class ChangesScreen(Dialog[ReviewState]):
             return
         pairs = [("c", "comment")]
         if self._labels.kept:
-            pairs.append(("a r", f"{_verb(self._labels.kept)}, {_verb(self._labels.reverted)}"))
+            pairs.append(("a r", self._labels.keys))
         if self._comments or self._marks_only:
             pairs.append(("enter", "done" if self._marks_only else "send"))
         pairs += [("esc", "close"), ("n p", "change"), ("tab", "file"), ("v", "select lines")]
@@ -415,7 +415,3 @@ def _placed(
         numbers = [number for number in same if number is not None]
         line = min(numbers, key=lambda number: abs(number - line), default=0)
     return PlacedComment(line, comment.removed, comment.text, reply, sent)
-
-
-def _verb(state: str) -> str:
-    return {"kept": "keep", "reverted": "revert", "refused": "refuse"}.get(state, state)
