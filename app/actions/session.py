@@ -37,14 +37,15 @@ async def new(context: ActionContext, argument: str) -> None:
     """Start an empty session, in a new worktree or the folder that this one was made from if the
     argument says so; a running turn of the one before continues."""
     option, _, rest = argument.partition(" ")
-    if option in {"--worktree", "-w"}:
-        name, _, argument = rest.strip().partition(" ")
-        context.notify("Making a worktree.")
-        await context.new_worktree(name)
-    elif option == "--main":
-        await context.leave_worktree("keep")
-        argument = rest
-    context.live.close()
+    with context.live.switching():
+        if option in {"--worktree", "-w"}:
+            name, _, argument = rest.strip().partition(" ")
+            context.notify("Making a worktree.")
+            await context.new_worktree(name)
+        elif option == "--main":
+            await context.leave_worktree("keep")
+            argument = rest
+        context.live.close()
     if argument.strip():
         await context.live.send(argument.strip())
 

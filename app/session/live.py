@@ -3,7 +3,8 @@ it, and the sessions around it."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ class LiveSession:
         self._changed = changed
         self._runtime: Runtime | None = None
         self._ready = asyncio.Event()
+        self._opening = 0
         self._sending = asyncio.Lock()
         self._creating = asyncio.Lock()
         self._subscription: Subscription | None = None
@@ -94,6 +96,8 @@ class LiveSession:
         """Returns the runtime of a session that belongs to another folder, None for this one's."""
         self.switched: Callable[[Runtime], Awaitable[None]] = _none
         """Called when another folder's runtime is used from now on."""
+        self.while_switching: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Entered while another session is being opened."""
         self.preparation = PromptPreparation(lambda: changed(Change(other=True), ()))
 
     @property
@@ -106,6 +110,11 @@ class LiveSession:
     @property
     def is_ready(self) -> bool:
         return self._runtime is not None
+
+    @property
+    def opening(self) -> bool:
+        """True until the runtime, and the session that was chosen last, are open."""
+        return not self._ready.is_set()
 
     @property
     def session(self) -> Session | None:
@@ -170,7 +179,7 @@ class LiveSession:
         self._ready.set()
 
     async def until_ready(self) -> None:
-        """Wait until the runtime is open and the prompts sent before are stored."""
+        """Wait until runtime and session are open and the prompts sent before are stored."""
         async with self._sending:
             await self._ready.wait()
 
@@ -184,12 +193,27 @@ class LiveSession:
 
     async def open(self, session_id: str) -> None:
         """Show another session. The choices made for the one before are forgotten."""
+        store = self.runtime.store
         self._agent = self._model = self._effort = None
-        session = await self.runtime.store.session(session_id)
-        if (runtime := await self.runtime_of(session)) is not None:
-            await self.use(runtime)
-        await self.runtime.sessions.repository.open(session_id)
-        await self._attach(session_id)
+        with self.switching():
+            session = await store.session(session_id)
+            if (runtime := await self.runtime_of(session)) is not None:
+                await self.use(runtime)
+            await self.runtime.sessions.repository.open(session_id)
+            await self._attach(session_id)
+
+    @contextmanager
+    def switching(self) -> Iterator[None]:
+        """While this is open, another session is being opened: prompts and commands wait for it."""
+        self._opening += 1
+        self._ready.clear()
+        try:
+            with self.while_switching():
+                yield
+        finally:
+            self._opening -= 1
+            if not self._opening:
+                self._ready.set()
 
     async def use(self, runtime: "Runtime") -> None:
         """Use *runtime* from now on, which may be that of another folder."""

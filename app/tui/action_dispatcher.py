@@ -138,7 +138,7 @@ class ActionDispatcher:
         self.tasks.spawn(self._run(action, argument), action.title)
 
     async def _run(self, action: Action, argument: str) -> None:
-        if not self.live.is_ready and action.id not in EARLY:
+        if self.live.opening and action.id not in EARLY:
             await self.live.until_ready()
         if action.id in NOT_ON_A_SERVER and self.live.runtime.server:
             server = self.live.runtime.server

@@ -72,6 +72,7 @@ class Controller:
         self.terminal = TerminalNotifier(app, has_focus, tmux="TMUX" in env)
         self.tasks = Tasks(self._notices.fail, self._notices.show_crash)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
+        self.live.while_switching = main.switching
         self.live_sessions = LiveSessions(self.tasks, self._sessions_changed, self._notify_other)
         self.paging = HistoryPager(self.live, self._changed)
         main.add_widgets(create_widgets(actions(), main.notices))

@@ -1,7 +1,8 @@
 """The main screen: the session, the prompt, and the status line below."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -92,6 +93,7 @@ class SessionScreen(Screen[None]):
         """True once the commands of the opened folder are known too."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
+        self._switching = 0
         self._session_id: str | None = None
         self._typed_mention: str | None = None
         self._shown_edge = ("", "")
@@ -184,15 +186,40 @@ class SessionScreen(Screen[None]):
         if self.query_one("#home-scroll").display:
             self.query_one(Home).show(facts)
 
+    @contextmanager
+    def switching(self) -> Iterator[None]:
+        """While this is open, another session is being opened: what is typed belongs to that."""
+        before = self._session_id
+        if not self._switching:
+            self._store_draft(before)
+        self._switching += 1
+        try:
+            yield
+        finally:
+            self._switching -= 1
+            if not self._switching:
+                self._restore_draft(before)
+
+    def _store_draft(self, session_id: str | None) -> None:
+        if self.prompt.text:
+            self._drafts[session_id] = self.prompt.text
+            self.prompt.set_text("")
+
+    def _restore_draft(self, before: str | None) -> None:
+        """Put the draft of the session that is open now before what was typed meanwhile. The text
+        that was typed on the home page, *before* None, comes along."""
+        draft = self._drafts.pop(self._session_id, "")
+        if not draft and before is None:
+            draft = self._drafts.pop(None, "")
+        if draft:
+            self.prompt.set_text(draft + self.prompt.text)
+
     def show_view(self, view: "SessionView | None") -> None:
         """Show another session; the typed draft stays with the previous one."""
         before, self._session_id = self._session_id, view.session_id if view else None
-        if before != self._session_id:
-            typed = self.prompt.text
-            draft = self._drafts.pop(self._session_id, None)
-            if before is not None or draft is not None:
-                self._drafts[before] = typed
-                self.prompt.set_text(draft or "")
+        if before != self._session_id and not self._switching:
+            self._store_draft(before)
+            self._restore_draft(before)
         if view is not None:
             self.transcript.show(view)
         self._show_page(view)

@@ -1,10 +1,13 @@
 """Sessions in worktrees: making one, going between folders, merging and removing it."""
 
+import asyncio
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from agent.records.messages import Session
+from agent.runtime.runtime import Runtime
 from app.tui.app import OpencodeApp
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
@@ -86,6 +89,51 @@ async def test_work_in_a_worktree_comes_back(
         assert live.session is not None
         assert (live.session.id, live.session.directory) == (there.id, str(shop))
         await running.until_shown("it is written")
+
+
+async def test_text_typed_while_a_session_opens_belongs_to_that(
+    scripted: ModelServer, start: Starter, shop: Path
+) -> None:
+    async with start() as running:
+        live = running.app.controller.live
+        scripted.script(answer(Text("hello from the main folder")))
+        await running.type("hello", "enter")
+        await running.until_shown("hello from the main folder")
+        await running.until_idle()
+        here = live.session
+        scripted.script(answer(Text("hello from the worktree")))
+        await running.type("/new --worktree fix", "enter")
+        await running.type("greet", "enter")
+        await running.until_shown("hello from the worktree")
+        await running.until_idle()
+        assert folder_of(running.app).name == "fix"
+        there = live.session
+        assert here is not None
+        assert there is not None
+        assert here.id != there.id
+        await running.type("a draft")
+        opening = asyncio.Event()
+        runtime_of = live.runtime_of
+
+        async def slow(session: Session) -> Runtime | None:
+            await opening.wait()
+            return await runtime_of(session)
+
+        live.runtime_of = slow
+        await running.pilot.press("ctrl+x", "l")
+        await running.until_shown("hello")
+        await running.type("hello", "enter")
+        await running.until(running.app.controller.on_main_screen)
+        await running.type("/rename Typed early", "enter")
+        opening.set()
+        await running.until(
+            lambda: live.session is not None and live.session.title == "Typed early"
+        )
+        assert live.session is not None
+        assert live.session.id == here.id
+        assert running.prompt == ""
+        await live.open(there.id)
+        await running.until(lambda: running.prompt == "a draft")
 
 
 async def test_undo_follows_the_worktree(scripted: ModelServer, start: Starter, shop: Path) -> None:
