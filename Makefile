@@ -63,8 +63,9 @@ OTHER ?= tests/test_launcher.py tests/test_packaging.py tests/app/text tests/app
 test-lowest:
 	$(MAKE) unit VENV=.venv-lowest LOCK=requirements-lowest.lock HASHES= TESTS="$(OTHER)"
 
+PYTHON_313 ?= python3.13
 test-313:
-	$(MAKE) unit VENV=.venv-313 PYTHON=python3.13 TESTS="$(OTHER)"
+	$(MAKE) unit VENV=.venv-313 PYTHON=$(PYTHON_313) TESTS="$(OTHER)"
 
 # The property tests with every point instead of a sample, the large inputs at their full size,
 # then a table of what was tried.

@@ -5,24 +5,22 @@ import asyncio
 import contextlib
 import os
 import signal
-import stat
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from app.cli.command_support import (
     USAGE,
-    announce_wait,
     command_parser,
     exit_later,
-    is_ready,
     positive_int,
     report,
     run_command,
 )
+from app.cli.run.standard_input import StandardInput
 from app.session.prompt_preparation import STOPPED, PromptPreparation
 from app.startup.launch import pause_gc, resume_gc
 
@@ -35,14 +33,6 @@ if TYPE_CHECKING:
     from agent.session.api import PromptInput
     from app.cli.run.writers import Writer
 
-
-MAX_INPUT = 10_000_000
-"""Characters of standard input that are read."""
-
-
-SILENCE = (0.4, 1.5)
-"""Seconds that an open standard input without a byte can delay a given prompt: before the user is
-told, and after. cron, ssh and runners of pipelines leave one open that never ends."""
 
 MAX_NAMED = 6
 """Ignored files that are named."""
@@ -102,7 +92,12 @@ def parser() -> argparse.ArgumentParser:
     add = result.add_argument
     # opencode starts a server for each run: here there is none that the port could be for.
     add("--port", help=argparse.SUPPRESS)
-    add("message", nargs="*", help="the prompt; /NAME … is a command, @FILE attaches a file")
+    add(
+        "message",
+        nargs="*",
+        help="the prompt; /NAME … is a command, @FILE attaches a file, "
+        "a - at the end waits for standard input",
+    )
     add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent (build, plan, …)")
@@ -218,13 +213,16 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
     error = _usage_error(arguments)
     if error:
         return report(error, USAGE)
-    given: list[str] = arguments.message
-    words = given if given != ["-"] else []  # that is standard input
-    message = " ".join(words)
-    piped = _read_stdin(sys.stdin, needed=not (message.strip() or arguments.command))
+    words: list[str] = arguments.message
+    awaited = words[-1:] == ["-"]  # that is standard input
+    message = " ".join(words[:-1] if awaited else words)
+    source = StandardInput(sys.stdin)
+    piped = source.read(needed=awaited or not (message.strip() or arguments.command))
     if not (message.strip() or piped.strip() or arguments.command):
         return report("Nothing to do: pass a message, or pipe one in.", USAGE)
-    return asyncio.run(_run(arguments, message, piped))
+    code = asyncio.run(_run(arguments, message, piped))
+    source.report_late()
+    return code
 
 
 def _usage_error(arguments: argparse.Namespace) -> str:
@@ -238,31 +236,7 @@ def _usage_error(arguments: argparse.Namespace) -> str:
     return f"There is no file {missing[0]}." if missing else ""
 
 
-def _read_stdin(source: TextIO, *, needed: bool) -> str:
-    """Return what is piped in; empty if standard input is a terminal or closed, or if nothing comes
-    and it is not *needed*."""
-    try:
-        mode = os.fstat(source.fileno()).st_mode
-        if source.isatty() or stat.S_ISCHR(mode):
-            return ""
-    except (OSError, ValueError, AttributeError):
-        return ""
-    wait = "Waiting for standard input to end; add < /dev/null if there is none."
-    if needed:
-        announce_wait(source, wait)
-    elif not is_ready(source, SILENCE[0]):
-        report("Waiting for standard input; if nothing comes, the prompt is sent without it.")
-        if not is_ready(source, SILENCE[1]):
-            return ""
-    data = source.buffer.read(MAX_INPUT + 1)
-    text = data.decode("utf-8", "replace")
-    if len(data) > MAX_INPUT:
-        report(f"Standard input is longer than {MAX_INPUT:,} bytes; the rest is ignored.", 0)
-    return text.strip("\n")
-
-
 async def _run(arguments: argparse.Namespace, message: str, piped: str) -> int:
-
     signals = RunSignals()
     pause_gc()
     from agent.records.errors import NothingToDo, OpencodePyError  # loads the agent package

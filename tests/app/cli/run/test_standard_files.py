@@ -1,12 +1,13 @@
 """``opencode-py run`` where scripts, cron and services start it: its standard files."""
 
+import asyncio
 import subprocess
 
 import pytest
 
 from tests.app.cli.run.process import GUARD, LAUNCHER, run
 from tests.support.installed import InstalledProgram, ServerThread
-from tests.support.script import Call, Text, answer
+from tests.support.script import Call, Hold, Text, answer
 
 FULL = b"The output cannot be written: No space left on device.\n"
 
@@ -33,6 +34,44 @@ def test_a_silent_open_standard_input_does_not_hold_up_a_given_prompt(
         assert process.stderr is not None
         assert process.stdout.read() == b"done\n"
         assert b"Waiting for standard input" in process.stderr.read()
+
+
+def test_input_that_comes_too_late_is_named(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    hold = Hold()
+    scripted.server.script((hold, *answer(Text("done"))))
+    with subprocess.Popen(
+        [*LAUNCHER, "go"], cwd=installed.project, env=installed.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stderr is not None
+        asyncio.run_coroutine_threadsafe(hold.reached.wait(), scripted.loop).result(GUARD)
+        process.stdin.write(b"late")
+        process.stdin.close()
+        scripted.set(hold.gate)
+        assert process.wait(GUARD) == 0
+        assert b"Add - after the prompt to wait for it." in process.stderr.read()
+    assert "late" not in str(scripted.server.requests[0].body["messages"][-1])
+
+
+def test_a_hyphen_after_the_prompt_waits_for_standard_input(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("done")))
+    with subprocess.Popen(
+        [*LAUNCHER, "go", "-"], cwd=installed.project, env=installed.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stderr is not None
+        # Said only after the time that a silent input is given otherwise.
+        assert process.stderr.readline().startswith(b"Waiting for standard input to end;")
+        process.stdin.write(b"late")
+        process.stdin.close()
+        assert process.wait(GUARD) == 0
+    assert "late" in str(scripted.server.requests[0].body["messages"][-1])
 
 
 def test_input_that_comes_in_pieces_is_read_to_its_end(
