@@ -64,6 +64,8 @@ class AgentInfo:
     rules: tuple[Rule, ...] = ()
     max_steps: int | None = None
     """Steps of one turn, None without a limit."""
+    worktree: bool = False
+    """True if it works in a git worktree of its own as a sub-agent."""
     hidden: bool = False
     """True if it is in no list; it can still be called."""
     source: str = BUILT_IN
@@ -325,6 +327,7 @@ def _changed(
         base,
         description=given.description or base.description,
         mode=mode,
+        worktree=given.worktree or base.worktree,
         hidden=given.hidden or base.hidden,
         color=given.color or base.color,
         prompt=given.prompt or base.prompt,

@@ -44,11 +44,17 @@ _COLORS = {
 }
 """Claude Code's colors of agents, and the roles of the theme."""
 
+WORKTREE = "worktree"
+"""Claude Code's ``isolation`` of an agent that works in a worktree."""
+
+_SAME_KEYS = frozenset({"description", "prompt", "mode", "effort", "worktree"})
+"""Keys of other programs' agents that are the same here."""
+
 _NO_EFFECT = {
     "hooks": "an agent has no hooks of its own; those in .claude/settings.json run",
     "mcpServers": "servers are read from .mcp.json",
     "memory": "an agent has no memory of its own; notes go into AGENTS.md",
-    "isolation": "agents work in the folder that is open",
+    "isolation": "only worktree is known",
     "initialPrompt": "an agent starts with what it is asked",
     "background": "whoever starts an agent decides whether it works in the background",
     "permissionMode": "what runs without a question is decided by your rules",
@@ -77,6 +83,9 @@ def read_agent(file: DefinitionFile) -> Definition:
     given = values.pop("name", None)
     name = _name(given, file) if file.names_inside else file.name
     values.setdefault("mode", _mode(file))
+    if values.get("isolation") == WORKTREE:
+        del values["isolation"]
+        values["worktree"] = True
     if document.body:
         values["prompt"] = document.body
     if not file.foreign:
@@ -133,7 +142,7 @@ def _from_claude_agent(given: JsonObject) -> JsonObject:
     Its list of tools only takes tools away, those of servers and plugins too: the user decides
     which of them ask.
     """
-    values = {k: v for k, v in given.items() if k in {"description", "prompt", "mode", "effort"}}
+    values = {k: v for k, v in given.items() if k in _SAME_KEYS}
     model = _model(given.get("model"))
     skills = _words(given.get("skills"))
     kept, taken = _permissions(given.get("tools")), _permissions(given.get("disallowedTools"))

@@ -82,6 +82,8 @@ class AgentConfig:
     color: str | None = None
     """Its color: a hex value such as ``"#7aa2f7"``, or a role of the theme (primary, secondary,
     accent, success, warning, error, info)."""
+    worktree: bool = False
+    """True to give each sub-agent a git worktree of its own, with a branch, to work in."""
     hidden: bool = False
     """True to omit it from lists."""
     disable: bool = False
@@ -444,7 +446,7 @@ class WebfetchConfig:
 
 @frozen(kw_only=True)
 class WorktreeConfig:
-    """The worktrees that ``/new --worktree`` and ``opencode-py -w`` make."""
+    """The worktrees that ``/new --worktree``, ``opencode-py -w`` and sub-agents make."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 

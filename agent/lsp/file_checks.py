@@ -51,15 +51,16 @@ class FileChecks:
         self,
         servers: LspService,
         find: Callable[[], Sequence[Formatter]],
-        project: Path,
+        root_of: Callable[[str], Path],
         env: Mapping[str, str],
         spills: SpillStore,
         sandbox: CommandSandbox | None = None,
     ) -> None:
-        """*find* looks for the active formatters; *env* is what they are started with."""
+        """*find* looks for the active formatters; *env* is what they are started with. *root_of*
+        returns the root of the project of a path."""
         self._servers = servers
         self._find = find
-        self._project = project
+        self._root_of = root_of
         self._env = env
         self._spills = spills
         self._sandbox = sandbox
@@ -87,7 +88,7 @@ class FileChecks:
         """
         problems: list[str] = []
         for formatter in self.formatters:
-            if await asyncio.to_thread(formatter.applies_to, path, self._project):
+            if await asyncio.to_thread(formatter.applies_to, path, self._root_of(path)):
                 problem = await self._run(formatter, path)
                 if problem:
                     problems.append(problem)
@@ -149,9 +150,8 @@ class FileChecks:
         )
 
     def _file_report(self, path: str, errors: Sequence[Diagnostic], head: str) -> str:
-        file = Path(path)
-        inside = file.is_relative_to(self._project)
-        shown = str(file.relative_to(self._project)) if inside else path
+        file, project = Path(path), self._root_of(path)
+        shown = str(file.relative_to(project)) if file.is_relative_to(project) else path
         lines = [head.format(path=shown)]
         lines += [f"  {diagnostic_line(error)}" for error in errors[:MAX_SHOWN]]
         if len(errors) > MAX_SHOWN:
@@ -160,15 +160,15 @@ class FileChecks:
 
     async def _run(self, formatter: Formatter, path: str) -> str:
         capture = Capture(self._spills, max_lines=200, max_bytes=16_384)
-        argv = formatter.argv(path)
+        argv, project = formatter.argv(path), str(self._root_of(path))
         if self._sandbox is not None:
             try:
-                argv = await self._sandbox.wrap_formatter(argv, path, str(self._project))
+                argv = await self._sandbox.wrap_formatter(argv, path, project)
             except ToolError as error:
                 return f"The formatter {formatter.id} was not run. {error}"
         command = Command(
             argv=argv,
-            directory=str(self._project),
+            directory=project,
             env={**self._env, **formatter.environment},
             timeout=FORMAT_TIMEOUT,
         )
@@ -219,20 +219,24 @@ def open_code_services(
     sandbox: CommandSandbox | None = None,
     *,
     safe: bool,
+    root_of: Callable[[str], Path] | None = None,
 ) -> CodeServices:
-    """Return the language servers and formatters of the settings, none of them started.
+    """Return the language servers and formatters of the settings, none of them started. *root_of*
+    returns the root of the project of a path, if that is not always *project*.
 
     *env* is the environment of their processes. In a folder that the user did not trust (*safe* is
     false) there are none.
     """
     which = partial(shutil.which, path=env.get("PATH"))
     servers = LspService(
-        lambda: active_servers(config.lsp, which) if safe else (), project, env, bus
+        lambda: active_servers(config.lsp, which) if safe else (),
+        *(project, env, bus),
+        root_of=root_of,
     )
     file_checks = FileChecks(
         servers,
         lambda: active_formatters(config.formatter, which) if safe else (),
-        project,
+        root_of or (lambda _: project),
         env,
         spills,
         sandbox,

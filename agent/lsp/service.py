@@ -51,14 +51,17 @@ class LspService:
         env: Mapping[str, str],
         bus: Bus,
         *,
+        root_of: Callable[[str], Path] | None = None,
         max_memory: int = MAX_MEMORY,
         request_timeout: float = REQUEST_TIMEOUT,
         cold_wait: float = COLD_WAIT,
     ) -> None:
         """*find* looks for the servers in use once one can be needed; *project* is the root of the
-        folder; *request_timeout* and *cold_wait* are in seconds."""
+        folder, unless *root_of* returns that of each path; *request_timeout* and *cold_wait* are in
+        seconds."""
         self._find = find
         self._project = project
+        self._root_of = root_of
         self._env = env
         self._bus = bus
         self._most_memory = max_memory
@@ -132,6 +135,11 @@ class LspService:
         self._starts.clear()
         await asyncio.gather(*(client.end() for client in clients))
         self._bus.publish(LspChanged(""))
+
+    async def end_in(self, folder: str) -> None:
+        """End the servers that work in *folder*, which is being removed."""
+        ending = [key for key in self._clients if Path(key[1]).is_relative_to(folder)]
+        await asyncio.gather(*(self._clients.pop(key).end() for key in ending))
 
     async def close(self) -> None:
         self._closing = True
@@ -244,13 +252,14 @@ class LspService:
         """Return the nearest folder above *path*, inside the project, that has one of the
         markers."""
         folder = Path(path).parent
-        if folder.is_relative_to(self._project):
+        project = self._root_of(path) if self._root_of is not None else self._project
+        if folder.is_relative_to(project):
             for above in (folder, *folder.parents):
                 if any((above / marker).exists() for marker in spec.markers):
                     return str(above)
-                if above == self._project:
+                if above == project:
                     break
-        return str(self._project)
+        return str(project)
 
 
 def _text(path: str) -> str | None:

@@ -53,11 +53,12 @@ from agent.runtime.service_factories import (
     search_engine,
     spending_service,
     subagent_infos,
+    subagent_worktrees,
     truncator_for,
     turn_limits,
     web_client,
 )
-from agent.runtime.worktrees import related_folders
+from agent.runtime.worktrees import is_worktree_of, related_folders
 from agent.session.context.cache_watch import CacheWatch
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.guidance import Guidance
@@ -68,7 +69,7 @@ from agent.session.queue import Queues
 from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
 from agent.session.service import SessionService
-from agent.session.snapshots.snapshots import Snapshots
+from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.session.turn.services import StopHook, TurnServices
@@ -297,9 +298,7 @@ def _session_services(
         agents=agents,
         registry=registry,
         shells=shells,
-        snapshots=Snapshots(
-            opened.paths.data / "snapshots", str(opened.project), enabled=config.snapshot
-        ),
+        snapshots=ProjectSnapshots(opened.paths.data / "snapshots", enabled=config.snapshot),
         questions=questions,
         queues=Queues(store, bus),
         system_prompt=_system_prompt(opened, agents, guidance, registry, truncator, config),
@@ -308,6 +307,7 @@ def _session_services(
         stop_hooks=opened.stop_hooks,
         file_checks=code.file_checks,
         files=FileTracker(opened.editor),
+        worktrees=subagent_worktrees(opened, code),
         terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
@@ -332,7 +332,10 @@ def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) 
     """Build the services of *opened*. *make_sessions* makes the one that front ends call."""
     catalog, agents, loaded = models_and_agents(opened)
     config, bus, store = loaded.config, opened.bus, opened.store
-    guidance = Guidance.for_folder(opened.directory, opened.trust, opened.paths, opened.env, config)
+    guidance = Guidance.for_folder(
+        *(opened.directory, opened.trust, opened.paths, opened.env, config),
+        is_worktree=partial(is_worktree_of, opened.paths, opened.project),
+    )
     folder = _repository(opened, agents)
     sandbox = command_sandbox(config, opened.paths, opened.env, bus)
     hooks, unused = hook_service(opened, loaded, sandbox)

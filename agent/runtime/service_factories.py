@@ -4,6 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from agent.agents import Agents
@@ -28,7 +29,8 @@ from agent.provider.catalog.from_config import secret_variables
 from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.tool_facts import Answering
-from agent.runtime.worktrees import worktrees_folder
+from agent.runtime.subagent_worktrees import RuntimeWorktrees
+from agent.runtime.worktrees import project_of, worktrees_folder
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.fallback import Fallbacks
@@ -168,7 +170,14 @@ def code_service(
         SpillStore(opened.paths.data / "spill"),
         sandbox,
         safe=opened.trust.status in {"trusted", "nothing"},
+        root_of=partial(project_of, opened.paths, opened.project),
     )
+
+
+def subagent_worktrees(opened: OpenedFolder, code: CodeServices) -> RuntimeWorktrees:
+    env = child_environment(opened.env, set(secret_variables(opened.loaded)))
+    config = opened.loaded.config.worktree
+    return RuntimeWorktrees(opened.paths, config, env, code.servers.end_in)
 
 
 def truncator_for(opened: OpenedFolder, config: Config) -> Truncator:

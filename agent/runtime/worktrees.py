@@ -51,6 +51,8 @@ BRANCHES = "opencode/"
 """The beginning of the branches' names."""
 GIT_TIMEOUT, SETUP_TIMEOUT = 300.0, 1_800.0
 """Seconds for a git command and for the setup command."""
+MAX_NESTED = 8
+"""Worktrees that were made from worktrees."""
 MAX_OUTPUT = 8_000
 SHOWN_OUTPUT = 300
 """Characters of a failed command's output that are shown."""
@@ -92,6 +94,29 @@ def find_worktree(paths: Paths, directory: Path | str) -> Worktree | None:
     except (OSError, ValueError, TypeError):
         return None
     return found if path.is_dir() else None
+
+
+def is_worktree_of(paths: Paths, project: Path, folder: str) -> bool:
+    """Return whether *folder* is the root of a worktree of *project*, or of one of its
+    worktrees."""
+    for _ in range(MAX_NESTED):
+        found = find_worktree(paths, folder)
+        if found is None or found.folder != folder:
+            return False
+        if found.source == str(project):
+            return True
+        folder = found.source
+    return False
+
+
+def project_of(paths: Paths, project: Path, path: str) -> Path:
+    """Return the root of the project of *path*: a worktree of *project* that it is in, else
+    *project*."""
+    top = worktrees_folder(paths).resolve()
+    if not Path(path).is_relative_to(top) or Path(path).is_relative_to(project):
+        return project
+    root = Path(top, *Path(path).relative_to(top).parts[:2])
+    return root if is_worktree_of(paths, project, str(root)) else project
 
 
 def related_folders(paths: Paths, directory: Path, project: Path) -> tuple[str, ...]:
@@ -150,7 +175,7 @@ class Worktrees:
             await self._delete(worktree, branch=True)
             raise
         self._carry_trust(worktree)
-        changed = len(await _changed_files(self._project))
+        changed = len(await _changed_files(self._project) or ())
         notices = (
             f"{_files(changed)} of this folder {_are(changed)} not committed, so not in it.",
         )
@@ -194,7 +219,7 @@ class Worktrees:
 
         Raises ``WorktreeError`` for one with changes that are not committed.
         """
-        if changed := await _changed_files(Path(worktree.folder)):
+        if changed := await self._uncommitted(worktree):
             raise WorktreeError(
                 f"The worktree {worktree.name} is kept: {_files(len(changed))} "
                 f"{_are(len(changed))} not committed ({', '.join(changed[:3])})."
@@ -208,6 +233,43 @@ class Worktrees:
             f"The worktree {worktree.name} is removed. The branch {worktree.branch} is kept: it "
             "has commits that are not merged."
         )
+
+    async def has_branch(self, name: str) -> bool:
+        """Return whether the branch of a worktree *name* exists."""
+        found = await git(str(self._project), "for-each-ref", f"refs/heads/{BRANCHES}{name}")
+        return bool(found and found.strip())
+
+    async def changed_files(self, worktree: Worktree) -> tuple[str, ...]:
+        """Return the files that differ from the commit that *worktree* began with, committed or
+        not. Raises ``WorktreeError`` if git does not tell."""
+        words = ("--name-only", "-z", worktree.commit, "--")
+        listed = await git(worktree.folder, "diff", *words, timeout=GIT_TIMEOUT)
+        if listed is None:
+            raise WorktreeError(f"git did not compare the files of {worktree.folder}.")
+        names = {*listed.split("\0"), *await self._uncommitted(worktree)}
+        return tuple(sorted(name for name in names if name))
+
+    async def discard_unchanged(self, worktree: Worktree) -> bool:
+        """Remove *worktree* with its branch if nothing was changed or committed in it; return
+        whether it was removed. Raises ``WorktreeError`` if git does not tell."""
+        if any(one.source == worktree.folder for one in await asyncio.to_thread(self.all)):
+            return False  # the work of another would have nowhere to go
+        head = await git(worktree.folder, "rev-parse", "--verify", "HEAD^{commit}")
+        if (head or "").strip() != worktree.commit or await self.changed_files(worktree):
+            return False
+        await self._delete(worktree, branch=True)
+        return True
+
+    async def _uncommitted(self, worktree: Worktree) -> list[str]:
+        """Return the files that are not committed. Raises ``WorktreeError`` if git does not tell:
+        they could be lost."""
+        changed = await _changed_files(Path(worktree.folder))
+        if changed is None:
+            raise WorktreeError(
+                f"git did not list the changes in {worktree.folder}, so nothing was done with it. "
+                "Try again, or look at it with git status."
+            )
+        return changed
 
     async def _repository(self) -> RepositoryPaths:
         repository = await asyncio.to_thread(find_repository, self._project)
@@ -255,7 +317,7 @@ class Worktrees:
 
     async def _commit(self, worktree: Worktree, message: str) -> None:
         """Commit what is not committed in *worktree*."""
-        if not await _changed_files(Path(worktree.folder)):
+        if not await self._uncommitted(worktree):
             return
         repository = await asyncio.to_thread(find_repository, Path(worktree.folder))
         if repository is None:
@@ -376,10 +438,13 @@ async def _checked(repository: RepositoryPaths, *words: str) -> None:
         raise WorktreeError(f"Nothing was merged: {_last_line(result.errors)}.")
 
 
-async def _changed_files(root: Path) -> list[str]:
-    """Return the files of a work tree that are not committed, ignored ones left out."""
+async def _changed_files(root: Path) -> list[str] | None:
+    """Return the files of a work tree that are not committed, ignored ones left out; None if git
+    does not tell."""
     output = await git(str(root), "status", "--porcelain", "-z", timeout=GIT_TIMEOUT)
-    return [entry[3:] for entry in (output or "").split("\0") if entry[2:3] == " "]
+    if output is None:
+        return None
+    return [entry[3:] for entry in output.split("\0") if entry[2:3] == " "]
 
 
 def _free_name(folder: Path, branches: Sequence[str], name: str) -> str:

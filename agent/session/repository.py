@@ -126,15 +126,20 @@ class SessionRepository:
         parent_id: str | None = None,
         title: str = "",
         session_id: str | None = None,
+        folders: tuple[str, str] | None = None,
     ) -> Session:
         """Create an empty session, under *session_id* if that is given. An empty title is replaced
-        by the first words of the first prompt."""
+        by the first words of the first prompt. *folders* are its directory and project if these are
+        not the opened ones."""
+        directory, project = folders or (self._path, self._project)
         session = replace(
             self.draft(agent, model),
             id=session_id or new_id("ses"),
             title=title,
             parent_id=parent_id,
             effort=effort,
+            directory=directory,
+            project=project,
         )
         await self._store.save(session)
         if self._looking is None:  # records where the folder is, so that it is found after a move

@@ -88,6 +88,7 @@ class SessionService:
             self._repository,
             services.agents,
             background_tasks,
+            services.worktrees,
         )
 
     @property

@@ -16,13 +16,13 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock
-from agent.records.errors import SessionBusy
+from agent.records.errors import SessionBusy, SessionNotFound
 from agent.records.frozen import frozen
 from agent.records.messages import (
     Completed,
@@ -42,6 +42,7 @@ from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
 from agent.session.review.hunk_writer import HunkWriter
 from agent.session.review.reviewed_file import ReviewedFile, reviewed_file
+from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.snapshots import FileChange, Snapshots
 from agent.session.snapshots.uncovered_state import head_of
 from agent.session.subagents.background import BackgroundTasks
@@ -57,10 +58,10 @@ MAX_DIFF_CHARACTERS = 400_000
 
 
 class ChangeReader:
-    """Reads diffs of turns of one project: each file from before the first turn to after the last,
-    with the changes of sub-agents."""
+    """Reads diffs of turns: each file from before the first turn to after the last, with the
+    changes of sub-agents that worked in the same files."""
 
-    def __init__(self, store: Store, snapshots: Snapshots) -> None:
+    def __init__(self, store: Store, snapshots: ProjectSnapshots) -> None:
         self._store = store
         self._snapshots = snapshots
 
@@ -86,12 +87,16 @@ class ChangeReader:
     ) -> dict[str, ReviewedFile | None]:
         """Return the change by path, None where a file is the same as before."""
         found: dict[str, ReviewedFile | None] = {}
-        for path, net in (await net_changes(self._store, self._snapshots, messages)).items():
+        if not messages:
+            return found
+        session = await self._store.session(messages[0].message.session_id)
+        snapshots = self._snapshots.of(session.project)
+        for path, net in (await net_changes(self._store, snapshots, messages)).items():
             if net.before == net.after:
                 found[path] = None
                 continue
-            old = await self._snapshots.content(net.before)
-            new = await self._snapshots.content(net.after)
+            old = await snapshots.content(net.before)
+            new = await snapshots.content(net.after)
             if old is None or new is None or len(old) + len(new) > MAX_DIFF_CHARACTERS:
                 continue
             sides = (None if net.before is None else old, None if net.after is None else new)
@@ -102,15 +107,31 @@ class ChangeReader:
 async def with_subagent_messages(
     store: Store, messages: Sequence[MessageWithParts], until: str | None = None
 ) -> list[MessageWithParts]:
-    """Return *messages* and those of the sub-agents that worked for them, at any depth; without
-    tasks that a sub-agent got after the message *until*."""
+    """Return *messages* and those of the sub-agents that worked for them in the same files, at any
+    depth; without tasks that a sub-agent got after the message *until*."""
     found = [*messages]
-    for child_id, since in _children(messages).items():
+    children = _children(messages)
+    for child in await _worktree_children(store, messages):
+        del children[child.id]
+    for child_id, since in children.items():
         theirs = await store.messages_after(child_id, since)
         after = await store.messages_after(child_id, until) if until else []
         end = next((m.message.id for m in after if is_request(m)), None)
         found += await with_subagent_messages(store, messages_before(theirs, end), end)
     return found
+
+
+async def _worktree_children(
+    store: Store, messages: Sequence[MessageWithParts]
+) -> tuple[Session, ...]:
+    """Return the sub-agents that worked for *messages* in worktrees of their own."""
+    found: list[Session] = []
+    for child_id in _children(messages):
+        with suppress(SessionNotFound):
+            child = await store.session(child_id)
+            caller = await store.session(messages[0].message.session_id)
+            found += [child] if child.project != caller.project else []
+    return tuple(found)
 
 
 async def patches_in(store: Store, messages: Iterable[MessageWithParts]) -> list[PatchPart]:
@@ -205,7 +226,7 @@ class UndoPlan:
 
 
 class Undo:
-    """Undo and redo for the sessions of one project."""
+    """Undo and redo for the sessions of one folder, and of the worktrees of their sub-agents."""
 
     def __init__(
         self,
@@ -240,8 +261,11 @@ class Undo:
         done = await with_subagent_messages(self._store, messages)
         texts: dict[str, str | None] = {}
         left: list[str] = []
-        for path, change in (await net_changes(self._store, self._snapshots, done)).items():
-            text = await self._snapshots.content(change.after)
+        if not messages:
+            return texts, ()
+        snapshots = await self._of(messages[0].message.session_id)
+        for path, change in (await net_changes(self._store, snapshots, done)).items():
+            text = await snapshots.content(change.after)
             if text is None or Path(path).is_absolute():
                 left.append(path)
             else:
@@ -266,16 +290,17 @@ class Undo:
         gone = messages[at:]
         done = await with_subagent_messages(self._store, gone)
         patches = await patches_in(self._store, done)
-        files = await self._files(done, first_bases(patches))
+        snapshots = self._snapshots.of(session.project)
+        files = await self._files(snapshots, done, first_bases(patches))
         covered = {file.path for file in files}
         apart: tuple[str, ...] = ()
         large: tuple[str, ...] = ()
         notes: tuple[str, ...] = ()
-        if _commanded(done) and (known := await self._first_snapshot(patches)):
-            apart = await self._snapshots.nested_repositories(known)
+        if _commanded(done) and (known := await _first_snapshot(snapshots, patches)):
+            apart = await snapshots.nested_repositories(known)
             since = gone[0].message.created
-            large = await asyncio.to_thread(self._snapshots.oversized_files, since)
-            removed, notes = await self._not_covered(known, session.project)
+            large = await asyncio.to_thread(snapshots.oversized_files, since)
+            removed, notes = await _not_covered(snapshots, known, session.project)
             large = (*large, *removed)
         return UndoPlan(
             session_id=session_id,
@@ -285,30 +310,13 @@ class Undo:
             files=files,
             not_restorable=tuple(sorted(({b.path for b in tool_diffs(done)} | {*large}) - covered)),
             nested_repositories=apart,
-            reason=self._snapshots.unavailable_reason,
-            notes=notes,
+            reason=snapshots.unavailable_reason,
+            notes=(*notes, *map(_in_worktree, await _worktree_children(self._store, gone))),
         )
 
-    async def _first_snapshot(self, patches: Sequence[PatchPart]) -> str | None:
-        """Return the snapshot with which the turn of *patches* began, else one of now; not one of
-        files that are kept apart."""
-        for base in dict.fromkeys(patch.base for patch in patches):
-            if await self._snapshots.surroundings(base) is not None:
-                return base
-        return await self._snapshots.take()
-
-    async def _not_covered(
-        self, tree: str, project: str
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the ignored files that are gone since the snapshot *tree*, with which the turn
-        began, and sentences on what else is not taken back."""
-        noted = await self._snapshots.surroundings(tree)
-        if noted is None:
-            return (), ()
-        removed = await asyncio.to_thread(noted.removed, project)
-        moved = noted.moved(await head_of(project))
-        ignored = IGNORED if noted.ignored and not removed else ""
-        return removed, tuple(note for note in (moved, ignored) if note)
+    async def _of(self, session_id: str) -> Snapshots:
+        """Return the snapshots of the files that a session works in."""
+        return self._snapshots.of((await self._store.session(session_id)).project)
 
     async def undo(
         self, plan: UndoPlan, *, files: bool, conversation: bool, overwrite: bool = False
@@ -328,16 +336,15 @@ class Undo:
         self, plan: UndoPlan, session: Session, *, files: bool, conversation: bool, overwrite: bool
     ) -> tuple[str, ...]:
         tree, failed = session.undone_tree if session.undone_at else None, ()
+        snapshots = self._snapshots.of(session.project)
         if files and plan.files:
             paths = {file.path for file in plan.files}
             if tree is None:
-                tree = await self._snapshots.take_with(paths)
+                tree = await snapshots.take_with(paths)
             else:
-                tree = await self._snapshots.with_kept(
-                    tree, paths - await self._undone_paths(session)
-                )
+                tree = await snapshots.with_kept(tree, paths - await self._undone_paths(session))
             chosen = {f.path: f.tree for f in plan.files if overwrite or not f.modified_since}
-            failed = await self._restore(chosen)
+            failed = await _restore(snapshots, chosen)
         if conversation:
 
             def change(held: Session) -> Session:
@@ -372,7 +379,8 @@ class Undo:
         again = await patches_in(self._store, await with_subagent_messages(self._store, back))
         changed_later, tree = first_bases(patches), session.undone_tree
         chosen = {path: changed_later.get(path) or tree for p in again for path in p.files}
-        failed = await self._restore({path: known for path, known in chosen.items() if known})
+        snapshots = self._snapshots.of(session.project)
+        failed = await _restore(snapshots, {path: known for path, known in chosen.items() if known})
 
         def change(held: Session) -> Session:
             kept = held.undone_tree if following is not None else None
@@ -380,14 +388,6 @@ class Undo:
 
         await self._repository.update(session_id, change)
         return failed
-
-    async def _restore(self, chosen: Mapping[str, str]) -> tuple[str, ...]:
-        """Restore each path from its snapshot; return those that could not be restored."""
-        failed: list[str] = []
-        for tree in dict.fromkeys(chosen.values()):
-            paths = tuple(sorted(path for path, known in chosen.items() if known == tree))
-            failed += await self._snapshots.restore(tree, paths)
-        return tuple(failed)
 
     async def _to_end(self, session_id: str, change: Callable[[Session], Awaitable[T]]) -> T:
         """Make *change* to its end, even if canceled: the user who confirmed it may leave."""
@@ -423,12 +423,12 @@ class Undo:
         return await self._store.session(session_id)
 
     async def _files(
-        self, messages: list[MessageWithParts], trees: Mapping[str, str]
+        self, snapshots: Snapshots, messages: list[MessageWithParts], trees: Mapping[str, str]
     ) -> tuple[UndoFile, ...]:
         """Return each file that *messages* changed, with the effect of restoring it from its
         snapshot in *trees*."""
         found: list[UndoFile] = []
-        net = await net_changes(self._store, self._snapshots, messages)
+        net = await net_changes(self._store, snapshots, messages)
         for path, change in sorted(net.items()):
             before, after = change.before, change.after
             if before == after and change.before_mode == change.after_mode:
@@ -436,13 +436,49 @@ class Undo:
             what = "is deleted" if before is None else "is restored"
             what = "is reverted" if before and after else what
             what = MODE_BACK[change.before_mode.endswith("755")] if before == after else what
-            touched = await self._snapshots.blob_of(path) != after
+            touched = await snapshots.blob_of(path) != after
             if before == after and not touched:
                 runs = change.after_mode.endswith("755")
-                touched = await asyncio.to_thread(self._snapshots.can_run, path) != runs
+                touched = await asyncio.to_thread(snapshots.can_run, path) != runs
             found.append(UndoFile(path, what, touched, trees[path]))
             await asyncio.sleep(0)
         return tuple(found)
+
+
+async def _first_snapshot(snapshots: Snapshots, patches: Sequence[PatchPart]) -> str | None:
+    """Return the snapshot with which the turn of *patches* began, else one of now; not one of files
+    that are kept apart."""
+    for base in dict.fromkeys(patch.base for patch in patches):
+        if await snapshots.surroundings(base) is not None:
+            return base
+    return await snapshots.take()
+
+
+async def _not_covered(
+    snapshots: Snapshots, tree: str, project: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ignored files that are gone since the snapshot *tree*, with which the turn began,
+    and sentences on what else is not taken back."""
+    noted = await snapshots.surroundings(tree)
+    if noted is None:
+        return (), ()
+    removed = await asyncio.to_thread(noted.removed, project)
+    moved = noted.moved(await head_of(project))
+    ignored = IGNORED if noted.ignored and not removed else ""
+    return removed, tuple(note for note in (moved, ignored) if note)
+
+
+async def _restore(snapshots: Snapshots, chosen: Mapping[str, str]) -> tuple[str, ...]:
+    """Restore each path from its snapshot; return those that could not be restored."""
+    failed: list[str] = []
+    for tree in dict.fromkeys(chosen.values()):
+        paths = tuple(sorted(path for path, known in chosen.items() if known == tree))
+        failed += await snapshots.restore(tree, paths)
+    return tuple(failed)
+
+
+def _in_worktree(child: Session) -> str:
+    return f"“{child.title}” worked in {child.project}: what it changed there stays."
 
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:

@@ -176,10 +176,12 @@ def report_text(done: SpawnResult, agent: str, session_id: str) -> str:
 
 
 def usage_facts(done: SpawnResult) -> tuple[str, ...]:
-    """Return the tool calls and tokens of a sub-agent as facts."""
+    """Return the tool calls and tokens of a sub-agent, and the branch with its changes, as
+    facts."""
     used = done.usage.input + done.usage.output
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
-    return (calls, f"{tokens(used)} tokens") if used else (calls,)
+    branch = (f"branch {done.branch}",) if done.branch else ()
+    return (calls, *((f"{tokens(used)} tokens",) if used else ()), *branch)
 
 
 def _plain(name: str) -> str:

@@ -3,9 +3,10 @@ it, and the sessions around it."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo, SessionNotFound
@@ -203,7 +204,7 @@ class LiveSession:
             await self._attach(session_id)
 
     @contextmanager
-    def switching(self) -> Iterator[None]:
+    def switching(self) -> Generator[None]:
         """While this is open, another session is being opened: prompts and commands wait for it."""
         self._opening += 1
         self._ready.clear()
@@ -252,7 +253,7 @@ class LiveSession:
                     effort=self.effort,
                     delivery=delivery,
                     mentions=(
-                        *mentions_in(text, self.runtime.directory),
+                        *mentions_in(text, Path(session.directory)),
                         *resources_in(text, self.runtime.mcp.resource_uris()),
                     ),
                     agents=agents_in(text, [a.name for a in self.runtime.agents.subagents()]),

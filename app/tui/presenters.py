@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.background import ShellInfo
@@ -119,7 +120,7 @@ class StatusPresenter:
             model=live.model,
             effort=live.effort,
             branch=self._workspace.branch,
-            worktree=self._worktree,
+            worktree=_worktree_of_subagent(live) or self._worktree,
             changed=self._workspace.changed,
             context=context_used(live.view),
             limit=_context_limit(live),
@@ -192,6 +193,20 @@ def _facts(live: LiveSession, shown: Status) -> JsonObject:
         "cost": {"total_cost_usd": shown.cost},
         "context_window": used,
     }
+
+
+def _worktree_of_subagent(live: LiveSession) -> str:
+    """Return the name of the worktree that was made for the open session, a sub-agent's; "" without
+    one."""
+    session = live.session
+    if session is None or session.parent_id is None or not live.is_ready:
+        return ""
+    from agent.runtime.worktrees import find_worktree  # loaded with the runtime
+
+    if Path(session.project) == live.runtime.project:
+        return ""
+    found = find_worktree(live.runtime.paths, session.project)
+    return found.name if found is not None else ""
 
 
 def _is_sandboxed(live: LiveSession) -> bool:

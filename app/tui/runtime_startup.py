@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
-from agent.records.errors import NothingToDo, OpencodePyError
+from agent.records.errors import NothingToDo, OpencodePyError, SessionNotFound
 from agent.records.events import Event, LspChanged, McpChanged
 from app.actions.background import detach_key
 from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
@@ -151,9 +151,14 @@ class RuntimeOpener:
         of this program's."""
         from agent.runtime.worktrees import find_worktree  # only with another folder
 
+        first = next(iter(self._opened.values()))
+        with contextlib.suppress(SessionNotFound):
+            # A sub-agent with a worktree of its own works in the runtime of its caller.
+            while session.parent_id is not None:
+                session = await first.store.session(session.parent_id)
         if session.directory in self._opened:
             return self._opened[session.directory]
-        paths = next(iter(self._opened.values())).paths
+        paths = first.paths
         if find_worktree(paths, session.directory) is None:
             return None
         return await self._open(Path(session.directory))

@@ -3,7 +3,7 @@ adds to the instructions with ``#``."""
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -159,17 +159,24 @@ class Guidance:
 
     @classmethod
     def for_folder(
-        cls, directory: Path, trust: Trust, paths: Paths, env: Mapping[str, str], config: Config
+        cls,
+        directory: Path,
+        trust: Trust,
+        paths: Paths,
+        env: Mapping[str, str],
+        config: Config,
+        is_worktree: Callable[[str], bool] = lambda _: False,
     ) -> Self:
         """Return the guidance in *directory*, by the settings. Whether the project is trusted is
-        checked at each use."""
+        checked at each use. *is_worktree* returns whether a project is a worktree of this one."""
 
         def trusted() -> bool:
             return trust.trusted
 
         def standing(project: str) -> TrustStatus:
             # A session of another project can be open here; the user was not asked about that one.
-            return trust.status if project == str(trust.project) else "refused"
+            ours = project == str(trust.project) or is_worktree(project)
+            return trust.status if ours else "refused"
 
         mode = config.instructions_mode
         return cls(

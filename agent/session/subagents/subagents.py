@@ -6,6 +6,7 @@ protocol.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 from agent.agents import Agents
 from agent.bus import Bus, Subscription
 from agent.records.background import BackgroundTaskState
-from agent.records.errors import SessionNotFound, ToolError
+from agent.records.errors import SessionNotFound, ToolError, WorktreeError
 from agent.records.events import Event, PartUpdated, Resync, SessionError, SessionIdle
 from agent.records.frozen import frozen
 from agent.records.messages import (
@@ -32,12 +33,31 @@ from agent.records.messages import (
     ToolPart,
     Usage,
 )
+from agent.records.reminders import reminder
 from agent.session.api import PromptInput
 from agent.session.context.compaction_markers import is_request
 from agent.session.repository import SessionRepository
 from agent.session.subagents.background import BackgroundRun, BackgroundTasks
+from agent.session.subagents.worktrees import KeptWorktree, SubagentWorktrees, WorkPlace
 from agent.store.store import Store
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, SubagentStatus
+
+MAX_AGENT_NAME, UNIQUE_CHARACTERS = 30, 8
+"""Characters of the agent's name, and of the session's id, in the name of a worktree."""
+
+IN_WORKTREE = (
+    "You work in a git worktree of your own: the folder {folder} with a branch of its own. Change "
+    "files there and nowhere else; paths in the task that lead to {source} mean the same path in "
+    "your folder."
+)
+MAX_NAMED_FILES = 20
+"""Changed files of a worktree that are named."""
+
+UNCHANGED = "It changed no file, so its worktree was removed."
+KEPT = (
+    "Its changes are not in this folder: they are in the worktree {folder}, on the branch {branch}"
+    "{files}. The user reviews and merges them with /merge {name}."
+)
 
 Spent = Callable[[Usage, float | None], None]
 """Called with the tokens and the cost that a sub-agent used."""
@@ -57,11 +77,12 @@ class Sessions(Protocol):
 
 @frozen
 class Lineage:
-    """The place of a session in its tree: the root's id, and the agents of the sessions above it,
-    nearest first."""
+    """The place of a session in its tree: the root's id and project, and the agents of the sessions
+    above it, nearest first."""
 
     root_id: str
     callers: tuple[str, ...] = ()
+    project: str = ""
 
 
 async def lineage_of(store: Store, session: Session) -> Lineage:
@@ -73,7 +94,7 @@ async def lineage_of(store: Store, session: Session) -> Lineage:
         except SessionNotFound:
             break
         callers.append(root.agent)
-    return Lineage(root.id, tuple(callers))
+    return Lineage(root.id, tuple(callers), root.project)
 
 
 class Subagents:
@@ -87,8 +108,10 @@ class Subagents:
         directory: SessionRepository,
         agents: Agents,
         background_tasks: BackgroundTasks,
+        worktrees: SubagentWorktrees | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._worktrees = worktrees
         self._sessions = sessions
         self._store = store
         self._bus = bus
@@ -142,26 +165,31 @@ class Subagents:
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
         """Do *request* for *caller*; a canceled call ends the child that it waits for."""
-        child = await self._resume_or_create(caller, request)
+        child, notices = await self._resume_or_create(caller, request, progress)
         if self._background_tasks.run(child.id) is not None:
             await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
             return Detached("sent")
-        return await self._start(caller, request, child, progress)
+        return await self._start(caller, request, child, notices, progress)
 
     async def _start(
         self,
         caller: Session,
         request: SpawnRequest,
         child: Session,
+        notices: tuple[str, ...],
         progress: Callable[[str], None],
     ) -> SpawnResult | Detached:
         run = BackgroundRun(child, caller, request, self._clock(), progress)
         subscription = self._bus.subscribe(lambda event: _concerns(event, child.id))
         try:
-            prompt_id = await self._sessions.prompt(child.id, self._prompt(caller, request))
+            prompt = replace(
+                self._prompt(caller, request), context=_context(caller, child, notices)
+            )
+            prompt_id = await self._sessions.prompt(child.id, prompt)
         except BaseException:
             subscription.close()
             await self._end(child.id)
+            await self._leave_worktree(caller, child)
             raise
         work = self._work(run, prompt_id, subscription)
         run.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
@@ -237,13 +265,28 @@ class Subagents:
             end = await self._follow(run, subscription)
         except BaseException:
             await self._end(child_id)
+            await self._leave_worktree(run.caller, run.child)
             raise
         finally:
             subscription.close()
         outcome: BackgroundTaskState = end.outcome if end is not None else "completed"
-        return subagent_result(
+        result = subagent_result(
             await self._store.messages(child_id), prompt_id, outcome, end_reason(end)
         )
+        if run.child.project == run.caller.project:
+            return result
+        kept = await self._leave_worktree(run.caller, run.child)
+        text = "\n\n".join(filter(None, (result.text, _outcome_of_worktree(kept))))
+        return replace(result, text=text, branch=kept.branch if kept is not None else "")
+
+    async def _leave_worktree(self, caller: Session, child: Session) -> KeptWorktree | None:
+        """Remove the worktree that was made for *child*, unless it has changes. A canceled call
+        continues to its end: half of a worktree is of no use."""
+        if self._worktrees is None or child.project == caller.project:
+            return None
+        leaving = asyncio.create_task(self._worktrees.leave(child), name=f"leaving {child.project}")
+        await _wait_to_end(leaving)
+        return leaving.result()
 
     async def _own_child(self, caller: Session, child_id: str) -> Session:
         """Return the child of *caller* with that id. Raises ``ToolError`` if there is none."""
@@ -258,7 +301,10 @@ class Subagents:
             )
         return child
 
-    async def _resume_or_create(self, caller: Session, request: SpawnRequest) -> Session:
+    async def _resume_or_create(
+        self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
+    ) -> tuple[Session, tuple[str, ...]]:
+        """Return the child of *request*, with sentences on what its worktree lacks."""
         if request.resume:
             child = await self._own_child(caller, request.session_id)
             run = self._background_tasks.run(child.id)
@@ -266,17 +312,42 @@ class Subagents:
                 await run.ended.wait()  # it ended, and is just being reported
             elif run is None and self._sessions.status(child.id) != Idle():
                 raise ToolError("That sub-agent is still at work. Wait for its report.")
-            return child
+            if self._worktrees is not None and child.project != caller.project:
+                try:
+                    await self._worktrees.enter_again(caller, child)
+                except WorktreeError as error:
+                    raise ToolError(error.message) from error
+            return child, ()
         above = await lineage_of(self._store, caller)
         depth = self._agents.max_depth
         if len(above.callers) >= depth:
             raise ToolError(f"Sub-agents may call others {depth} deep. Do this task yourself.")
-        return await self._directory.create(
+        place = await self._place(caller, request, progress)
+        child = await self._directory.create(
             session_id=request.session_id,
             agent=request.agent,
             parent_id=caller.id,
             title=request.description,
+            folders=(place.directory, place.project),
         )
+        return child, place.notices
+
+    async def _place(
+        self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
+    ) -> WorkPlace:
+        """Return where the new child of *request* works: with its caller, or in a worktree that is
+        made for it."""
+        if self._worktrees is None or not self._agents.get(request.agent).worktree:
+            return WorkPlace(caller.directory, caller.project, "")
+        progress("Making a worktree")
+        plain = re.sub(r"[^A-Za-z0-9]+", "-", request.agent).strip("-")[:MAX_AGENT_NAME]
+        name = f"{plain or 'agent'}-{request.session_id[-UNIQUE_CHARACTERS:].lower()}"
+        try:
+            return await self._worktrees.enter(caller, name)
+        except WorktreeError as error:
+            raise ToolError(
+                f"The sub-agent {request.agent} was not started. {error.message}"
+            ) from error
 
     async def _follow(self, run: BackgroundRun, subscription: Subscription) -> SessionIdle | None:
         """Report the child's activity until its turn is over; None when the end was missed."""
@@ -348,6 +419,24 @@ class CallerSubagents:
             await self.subagents.stop(session_id)
             await run.ended.wait()
         return await self.wait_for(session_id, 0)
+
+
+def _context(caller: Session, child: Session, notices: tuple[str, ...]) -> str:
+    """Return what a sub-agent in a worktree is told with its task, "" for another one."""
+    if child.project == caller.project:
+        return ""
+    told = IN_WORKTREE.format(folder=child.directory, source=caller.project)
+    return reminder(" ".join((told, *notices)))
+
+
+def _outcome_of_worktree(kept: KeptWorktree | None) -> str:
+    if kept is None:
+        return UNCHANGED
+    names = kept.files[:MAX_NAMED_FILES]
+    more = len(kept.files) - len(names)
+    listed = ", ".join(names) + (f" and {more} more" if more else "")
+    files = f" ({listed})" if listed else ""
+    return KEPT.format(folder=kept.folder, branch=kept.branch, name=kept.name, files=files)
 
 
 async def _wait_to_end(task: "asyncio.Task[Any]") -> None:

@@ -26,10 +26,11 @@ from agent.session.fallback import Fallbacks
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
 from agent.session.queue import Queues
+from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.change_tracker import ChangeTrackers
-from agent.session.snapshots.snapshots import Snapshots
 from agent.session.spending import Spending
 from agent.session.subagents.completions import Completions
+from agent.session.subagents.worktrees import SubagentWorktrees
 from agent.session.turn.guards import TurnLimits
 from agent.session.usage_totals import UpdateSession
 from agent.store.store import Store
@@ -78,7 +79,7 @@ class TurnServices:
     """Replaces the record of a session."""
     registry: Registry
     shells: Shells
-    snapshots: Snapshots
+    snapshots: ProjectSnapshots
     spills: SpillStore
     cache_watch: CacheWatch
     fallbacks: Fallbacks
@@ -99,6 +100,8 @@ class TurnServices:
     hooks: SessionHooks | None = None
     file_checks: FileChecks | None = None
     """Runs after a file was edited: formatters and diagnostics."""
+    worktrees: SubagentWorktrees | None = None
+    """Makes the worktrees of sub-agents; None where there are none."""
     terminals: Terminals | None = None
     """The terminals of the user's editor, in which commands run; None to run them here."""
     trackers: ChangeTrackers = field(default_factory=ChangeTrackers)

@@ -137,7 +137,8 @@ class Turn:
         self._set_status = set_status
         self._background_tasks = subagents.background_tasks
         works = partial(has_running_shell, services.shells, lineage.root_id)
-        self.tracker = ChangeTracker(services.snapshots, services.store, services.bus, works)
+        snapshots = services.snapshots.of(session.project)
+        self.tracker = ChangeTracker(snapshots, services.store, services.bus, works)
         self.calls = TurnCalls(services, session, lineage, subagents, self._before_change)
         self.inbox = TurnInbox(
             services, session, self.id, self.conversation, self._background_tasks, self.calls
@@ -248,9 +249,11 @@ class Turn:
     async def _before_change(self, files: tuple[str, ...] | None, only: bool) -> None:
         await self._warn_of_shared(files or ())
         # A sub-agent's changes belong to its caller: they are undone together. A background task
-        # outlives its caller's steps, so it tracks its changes itself.
+        # outlives its caller's steps, and one in a worktree changes other files, so these track
+        # their changes themselves.
         if self._lineage.callers:
-            if self._background_tasks.run(self.session.id) is None:
+            shares_files = self.session.project == self._lineage.project
+            if shares_files and self._background_tasks.run(self.session.id) is None:
                 await self.services.trackers.keep(self._lineage.root_id, files or ())
                 return
             self.tracker.begin()

@@ -40,6 +40,9 @@ class SpawnResult:
     usage: Usage
     cost: float | None
 
+    branch: str = ""
+    """The branch of the worktree that has its changes, "" for none."""
+
 
 @frozen
 class Detached:

@@ -165,3 +165,17 @@ def test_the_user_always_has_an_agent_and_the_program_its_own(setting, settings)
     agents = Agents(load(setting, trusted=True))
     assert agents.primary()
     assert agents.get("compaction").mode == agents.get("title").mode == "hidden"
+
+
+def test_an_agent_in_a_worktree_is_written_in_both_ways(setting):
+    folder = setting.home
+    setting.write(folder / ".config/opencode-py/agents/a.md", "---\nworktree: true\n---\nBuild.")
+    setting.write(folder / ".opencode/agents/b.md", "---\nisolation: worktree\n---\nBuild.")
+    setting.write(folder / ".claude/agents/c.md", "---\nisolation: worktree\n---\nBuild.")
+    setting.write(folder / ".claude/agents/d.md", "---\nisolation: remote\n---\nBuild.")
+    setting.write(folder / ".claude/agents/e.md", "---\ndescription: x\n---\nBuild.")
+    loaded = load(setting)
+    agents = Agents(loaded)
+    assert [name for name in "abcde" if agents.get(name).worktree] == ["a", "b", "c"]
+    (notice,) = loaded.notices
+    assert "only worktree is known" in notice

@@ -8,7 +8,7 @@ from agent.bus import Bus
 from agent.records.messages import AssistantMessage, CompactionPart, PatchPart, Usage
 from agent.session.review.past_request import past_request
 from agent.session.review.timeline import find_text, timeline
-from agent.session.snapshots.snapshots import Snapshots
+from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.undo import ChangeReader
 from agent.store.store import Store
 from tests.support import records
@@ -113,7 +113,8 @@ def test_a_past_request_starts_with_the_newest_summary() -> None:
 async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    snapshots = Snapshots(tmp_path / "snapshots", str(project))
+    every = ProjectSnapshots(tmp_path / "snapshots")
+    snapshots = every.of(str(project))
     file, other = project / "a.txt", project / "b.txt"
     file.write_text("one\n")
     trees = [await snapshots.take()]
@@ -138,9 +139,10 @@ async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> Non
     diff = records.diff("elsewhere.txt", "+x")
     edit = records.tool("prt_e", "msg_b", records.completed("Edit", "elsewhere.txt", diff))
     store = await Store.open(tmp_path / "sessions.db", Bus())
-    blocks = await ChangeReader(store, snapshots).diffs([step("msg_b", edit, *patches)])
+    await store.save(replace(records.session(), project=str(project)))
+    blocks = await ChangeReader(store, every).diffs([step("msg_b", edit, *patches)])
     await store.close()
-    await snapshots.close()
+    await every.close()
     assert [block.path for block in blocks] == ["a.txt", "elsewhere.txt"]
     lines = [(line.kind, line.text) for hunk in blocks[0].hunks for line in hunk.lines]
     assert lines == [("remove", "one"), ("add", "three")]
