@@ -24,6 +24,9 @@ class DiffLine:
     text: str
 
 
+Unended: TypeAlias = Literal["", "old", "new", "both"]
+
+
 @frozen
 class Hunk:
     """Neighboring changes with their context. *index* counts from 0 over all the diffs of a
@@ -31,6 +34,8 @@ class Hunk:
 
     index: int
     lines: tuple[DiffLine, ...]
+    unended: Unended = ""
+    """The sides whose file ends here, without a newline."""
 
 
 @frozen

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.blocks import DiffBlock, Hunk, ShellBlock
 from agent.records.frozen import frozen
 from agent.records.messages import (
     CompactionPart,
@@ -97,12 +97,21 @@ def diff_text(block: DiffBlock) -> Iterator[str]:
         removed = sum(line.kind != "add" for line in hunk.lines)
         added = sum(line.kind != "remove" for line in hunk.lines)
         yield f"@@ -{old},{removed} +{new},{added} @@"
-        for line in hunk.lines:
+        unended = set(_unended_lines(hunk))
+        for number, line in enumerate(hunk.lines):
             yield sign[line.kind] + line.text.removesuffix(NO_NEWLINE)
-            if line.text.endswith(NO_NEWLINE):
+            if number in unended or line.text.endswith(NO_NEWLINE):
                 yield "\\ No newline at end of file"
     if block.omitted:
         yield f"… {block.omitted} more lines"
+
+
+def _unended_lines(hunk: Hunk) -> Iterator[int]:
+    """Yield the indexes of the lines that have no newline in their file."""
+    for side, other in (("old", "add"), ("new", "remove")):
+        lines = [number for number, line in enumerate(hunk.lines) if line.kind != other]
+        if lines and hunk.unended in {side, "both"}:
+            yield lines[-1]
 
 
 def date_time(when: float) -> str:

@@ -6,6 +6,8 @@ reasoning; ours include both. Shapes follow payloads recorded from opencode 1.18
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock, TodoItem
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
@@ -328,10 +330,7 @@ def _metadata(state: ToolState) -> JsonObject:
 def diff_metadata(blocks: Iterable[DiffBlock]) -> JsonObject:
     """Return the path and the unified diff of a change, as permission dialogs show them."""
     blocks = tuple(blocks)
-    return {
-        "filepath": blocks[0].path,
-        "diff": "\n".join(line for block in blocks for line in _unified(block)),
-    }
+    return {"filepath": blocks[0].path, "diff": "".join(map(_patch, blocks))}
 
 
 def file_diff_shape(block: DiffBlock) -> JsonObject:
@@ -339,17 +338,17 @@ def file_diff_shape(block: DiffBlock) -> JsonObject:
     status = {"create": "added", "delete": "deleted"}.get(block.change, "modified")
     return {
         "file": block.path,
-        "patch": "\n".join(_unified(block)),
+        "patch": _patch(block),
         "additions": block.added,
         "deletions": block.removed,
         "status": status,
     }
 
 
-def _unified(block: DiffBlock) -> Iterable[str]:
-    yield f"--- a/{block.moved_from or block.path}"
-    yield f"+++ b/{block.path}"
-    yield from diff_text(block)
+def _patch(block: DiffBlock) -> str:
+    """Return a change as ``patch`` reads it: editors apply it to show both sides."""
+    head = (f"--- a/{block.moved_from or block.path}", f"+++ b/{block.path}")
+    return "".join(f"{line}\n" for line in (*head, *diff_text(replace(block, omitted=0))))
 
 
 def status_shape(status: SessionStatus) -> JsonObject:
@@ -367,14 +366,16 @@ def status_shape(status: SessionStatus) -> JsonObject:
             }
 
 
-def permission_shape(request: PermissionRequest) -> JsonObject:
-    """Return a permission request with what a client needs to show what would happen."""
+def permission_shape(request: PermissionRequest, project: str) -> JsonObject:
+    """Return a permission request of *project* with what a client needs to show what would
+    happen. The path of a changed file is absolute: an editor opens it from any folder."""
     asked = [each.need for each in request.needs if each.action == "ask"]
     needs = asked or [each.need for each in request.needs]
     metadata: JsonObject = {"heading": request.heading}
     diffs = [block for block in request.blocks if isinstance(block, DiffBlock)]
     if diffs:
         metadata |= diff_metadata(diffs)
+        metadata["filepath"] = str(Path(project, diffs[0].path))
     for block in request.blocks:
         if isinstance(block, ShellBlock):
             metadata["command"] = block.command

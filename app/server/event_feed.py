@@ -283,7 +283,7 @@ class EventFeed:
                 error = shapes.error_shape(event.error)
                 yield event.type, {"sessionID": event.session_id, "error": error}
             case events.PermissionAsked():
-                yield event.type, shapes.permission_shape(event.request)
+                yield event.type, shapes.permission_shape(event.request, str(self._runtime.project))
             case events.PermissionReplied():
                 reply = shapes.permission_reply_shape(event.reply)
                 yield (

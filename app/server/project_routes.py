@@ -270,7 +270,8 @@ class ProjectRoutes:
 
     async def permissions(self, request: Request) -> Json:
         runtime = await self._runtime(request)
-        return [shapes.permission_shape(each) for each in runtime.permissions.pending()]
+        project = str(runtime.project)
+        return [shapes.permission_shape(each, project) for each in runtime.permissions.pending()]
 
     async def reply_permission(self, request: Request) -> Json:
         body = await read_body(request, PermissionReplyBody)

@@ -10,6 +10,7 @@ from agent.records.json import JsonObject
 from app.commands.registry import find
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
+from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import Tasks
 from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.notifier import Notices
@@ -40,6 +41,10 @@ SCROLL_KEYS = {
     "session.first": "home",
     "session.last": "end",
 }
+
+NO_SHARING = "An editor wants to share the session, which is not supported. Use /export."
+
+UNKNOWN = "An editor asked for the command {command}, which is not available."
 
 
 @dataclass(slots=True, eq=False)
@@ -118,5 +123,8 @@ class RemoteControl:
             self.interrupt()
         elif command in SCROLL_KEYS:
             self.main.action_page(SCROLL_KEYS[command])
+        elif (action := find(ACTIONS.get(command, ""))) is not None:
+            self.dispatcher.run(action)
         else:
-            self.dispatcher.run(find(ACTIONS.get(command, "")))
+            said = NO_SHARING if command == "session.share" else UNKNOWN
+            self.notices.warn(said.format(command=sanitize_line(command)))

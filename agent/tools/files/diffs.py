@@ -7,7 +7,7 @@ a small change of a very large file is cheap.
 import difflib
 from typing import Literal
 
-from agent.records.blocks import DiffBlock, DiffLine, Hunk
+from agent.records.blocks import DiffBlock, DiffLine, Hunk, Unended
 from agent.records.frozen import frozen
 
 CONTEXT = 3
@@ -75,7 +75,10 @@ def make_diff(path: str, old: str, new: str, change: Change = "modify") -> FileD
         room = max(0, MAX_LINES - shown)
         omitted += max(0, len(lines) - room)
         if room:
-            hunks.append(Hunk(index, tuple(lines[:room])))
+            _, _, b, _, d = group[-1]
+            ends = unended_sides(before.lines[:b], after.lines[:d])
+            unended = ends if len(lines) <= room else ""
+            hunks.append(Hunk(index, tuple(lines[:room]), unended))
             shown += min(room, len(lines))
         changed = [code for code in group if code[0] != "equal"]
         spans.append(
@@ -239,6 +242,12 @@ def _diff_lines(
             text = _display_line(after.lines[n], keep_cr=keep_cr, mark=mark)
             result.append(DiffLine("add", None, after.first + n, text))
     return result
+
+
+def unended_sides(old: list[str], new: list[str]) -> Unended:
+    """Return which of two sides, lists of lines with their endings, have no last newline."""
+    bare_old, bare_new = not _ends_with_newline(old), not _ends_with_newline(new)
+    return "both" if bare_old and bare_new else "old" if bare_old else "new" if bare_new else ""
 
 
 def _ends_with_newline(lines: list[str]) -> bool:

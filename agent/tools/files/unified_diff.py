@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
 from agent.records.frozen import frozen
-from agent.tools.files.diffs import Change
+from agent.tools.files.diffs import Change, unended_sides
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NOWHERE = "/dev/null"
@@ -111,6 +111,8 @@ class _File:
         change = self.change or self._change(kinds)
         after = self.after if self.after not in {"", _NOWHERE} else path
         before = self.before if self.before not in {"", _NOWHERE} else path
+        if self.hunks:
+            self.hunks[-1] = replace(self.hunks[-1], unended=unended_sides(self.old, self.new))
         block = DiffBlock(
             (before if change == "delete" else after or before) or _path_of(self.header),
             tuple(self.hunks),

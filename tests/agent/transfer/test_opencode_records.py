@@ -61,7 +61,7 @@ def test_damaged_diffs_end_early() -> None:
 
 def test_a_permission_request_is_whole_for_this_program_and_readable_for_others() -> None:
     request = permission_request()
-    shape = permission_shape(request)
+    shape = permission_shape(request, "/project")
     metadata = records.dict_of(shape["metadata"])
     assert request_in(metadata) == request
     assert request_in({KEY: {"id": 3}}) is None

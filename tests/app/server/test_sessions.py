@@ -1,7 +1,11 @@
 """What clients do with sessions."""
 
 import asyncio
+from asyncio.subprocess import PIPE, STDOUT
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from tests.app.screens.permission.examples import FORM
 from tests.app.server.conftest import Served
@@ -125,7 +129,7 @@ async def test_a_change_shows_its_diff_and_can_be_undone(served: Served) -> None
         await served.send(session, "go")
         asked = await stream.next("permission.asked")
         assert "+new" in asked["metadata"]["diff"]
-        assert asked["metadata"]["filepath"].endswith("a.txt")
+        assert asked["metadata"]["filepath"] == str(served.project / "a.txt")
         await served.call("POST", f"/permission/{asked['id']}/reply", {"reply": "once"})
         await stream.next("session.idle")
     changed = served.project / "a.txt"
@@ -140,6 +144,51 @@ async def test_a_change_shows_its_diff_and_can_be_undone(served: Served) -> None
     redone = await served.call("POST", f"/session/{session}/unrevert")
     assert "revert" not in redone
     assert changed.read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("one\ntwo\n", "one\n2\n"),
+        ("no end", "no end\nmore\n"),
+        ("a", "b"),
+        ("a\nb", "x\nb"),
+        ("", "new"),
+        ("a\n", "a\nb"),
+    ],
+)
+async def test_editors_apply_the_diff_of_a_request(served: Served, before: str, after: str) -> None:
+    """Editors show both sides of a change with ``patch``, which refuses a diff cut in a line."""
+    changed = served.project / "a.txt"
+    changed.write_text(before)
+    served.model.script(
+        answer(Call("read", {"file_path": "a.txt"}), Finish("calls")),
+        answer(Call("write", {"file_path": "a.txt", "content": after}), Finish("calls")),
+        answer(Text("Done."), Finish("end")),
+    )
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        asked = await stream.next("permission.asked")
+        patched = served.project.parent / "patched"
+        patched.mkdir()
+        (patched / "a.txt").write_text(before)
+        await git_apply(patched, asked["metadata"]["diff"])
+        assert (patched / "a.txt").read_text() == after
+        await served.call("POST", f"/permission/{asked['id']}/reply", {"reply": "once"})
+        await stream.next("session.idle")
+    (file,) = await served.call("GET", f"/session/{session}/diff")
+    (patched / "a.txt").write_text(before)
+    await git_apply(patched, file["patch"])
+    assert (patched / "a.txt").read_text() == after
+
+
+async def git_apply(folder: Path, diff: str) -> None:
+    program = await asyncio.create_subprocess_exec(
+        "git", "apply", "-", cwd=folder, stdin=PIPE, stdout=PIPE, stderr=STDOUT
+    )
+    said, _ = await program.communicate(diff.encode())
+    assert program.returncode == 0, said.decode()
 
 
 async def test_commands_forks_and_titles(served: Served) -> None:

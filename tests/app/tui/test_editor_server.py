@@ -73,6 +73,49 @@ async def test_an_editor_runs_commands_and_clears_the_prompt(
         await running.until(lambda: not running.app.controller.on_main_screen())
 
 
+async def test_an_editor_plugin_publishes_events(start: Starter, scripted: ModelServer) -> None:
+    """opencode.nvim finds the server by its health, then publishes events of the full screen."""
+    scripted.script(
+        answer(Text("First answer."), Finish("end")), answer(Text("Second answer."), Finish("end"))
+    )
+    accepted = [("accept", "application/json"), ("accept", "text/event-stream")]
+    async with start(port=0, env=ENV) as running, editor(running) as client:
+        client.headers = httpx2.Headers([*client.headers.multi_items(), *accepted])
+        assert (await client.get("/global/health")).json()["healthy"] is True
+        assert (await client.get("/path")).json()["directory"] == str(running.runtime.directory)
+        agents = (await client.get("/agent")).json()
+        assert "general" in {one["name"] for one in agents if one["mode"] == "subagent"}
+
+        async def publish(kind: str, **properties: str) -> None:
+            sent = await client.post("/tui/publish", json={"type": kind, "properties": properties})
+            assert sent.json() is True
+
+        async def run(command: str) -> None:
+            await publish("tui.command.execute", command=command)
+
+        await publish("tui.prompt.append", text="one")
+        await run("prompt.submit")
+        await running.until_shown("First answer.")
+        await running.until_idle()
+        first = running.app.controller.live.session
+        assert first is not None
+        await run("session.new")
+        await running.until(lambda: running.app.controller.live.session is None)
+        await publish("tui.prompt.append", text="two")
+        await run("prompt.submit")
+        await running.until_shown("Second answer.")
+        await running.until_idle()
+        await tui(client, "select-session", sessionID=first.id)
+        await running.until_shown("First answer.")
+        await run("session.undo")
+        await running.until(lambda: not running.app.controller.on_main_screen())
+        await running.pilot.press("escape")
+        await run("session.share")
+        await running.until_shown("wants to share the session")
+        await run("hologram.show")
+        await running.until_shown("asked for the command hologram.show")
+
+
 async def test_a_port_in_use_is_reported(start: Starter, scripted: ModelServer) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
