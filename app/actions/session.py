@@ -394,6 +394,8 @@ async def redo(context: ActionContext, argument: str) -> None:
         return
     context.prompt.discard_restored()
     _notify_failed(context, failed)
+    if not failed:
+        context.notify("Redone.")
 
 
 def _notify_failed(context: ActionContext, failed: tuple[str, ...]) -> None:

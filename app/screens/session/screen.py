@@ -1,7 +1,7 @@
 """The main screen: the session, the prompt, and the status line below."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -25,7 +25,7 @@ from app.commands.registry import (
 from app.session.notices import Level, NoticeLog
 from app.text.mentions import mention_of, typed_mention
 from app.widgets.home import Home, HomeFacts
-from app.widgets.input.prompt import Prompt
+from app.widgets.input.prompt import CompletionKey, Prompt
 from app.widgets.input.textarea import TextArea
 from app.widgets.status import StatusLine, agent_tone
 
@@ -96,6 +96,7 @@ class SessionScreen(Screen[None]):
         self._switching = 0
         self._session_id: str | None = None
         self._typed_mention: str | None = None
+        self._offered_for = ""
         self._shown_edge = ("", "")
         self.notices = NoticeLog()
 
@@ -116,6 +117,7 @@ class SessionScreen(Screen[None]):
             self._mount_widgets(widgets)
 
     def on_mount(self) -> None:
+        self.prompt.complete = self._complete
         self.first_frame_ready = True
         if self._widgets is not None:  # they were added before the first frame
             self._mount_widgets(self._widgets)
@@ -187,7 +189,7 @@ class SessionScreen(Screen[None]):
             self.query_one(Home).show(facts)
 
     @contextmanager
-    def switching(self) -> Iterator[None]:
+    def switching(self) -> Generator[None]:
         """While this is open, another session is being opened: what is typed belongs to that."""
         before = self._session_id
         if not self._switching:
@@ -297,20 +299,25 @@ class SessionScreen(Screen[None]):
             argument = self.prompt.expand_pastes(command.argument)
             self.post_message(self.Called(command.action, argument))
 
-    def on_prompt_completion_key(self, event: Prompt.CompletionKey) -> None:
-        event.stop()
-        listing = self.widgets.completions
-        if event.move in {"up", "down"}:
-            listing.move(1 if event.move == "down" else -1)
-            return
-        chosen = listing.chosen
-        if chosen is None:
-            return
-        if listing.files:
+    def _complete(self, key: CompletionKey) -> bool:
+        """Handle a key for the completion list; return False if none is open for the text."""
+        if self._offered_for != self.prompt.text:  # the last characters were just typed
+            self._offer_completions()
+        listing = self._widgets.completions if self._widgets is not None else None
+        if listing is None or not listing.is_open:
+            return False
+        if key in {"up", "down"}:
+            listing.move(1 if key == "down" else -1)
+        elif (chosen := listing.chosen) is not None and listing.files:
             self._insert_file(chosen)
-            return
+        elif chosen is not None:
+            self._accept_command(chosen, key)
+        return True
+
+    def _accept_command(self, chosen: str, key: CompletionKey) -> None:
+        """Run the command *chosen*, or write it if it takes an argument."""
         action = find_by_slash(chosen)
-        if action is None or event.move == "tab":
+        if action is None or key == "tab":
             self.prompt.set_text(f"/{chosen} ")
             return
         # A name that was typed in full is meant literally.
@@ -351,7 +358,7 @@ class SessionScreen(Screen[None]):
 
     def _offer_completions(self) -> None:
         """Offer completions for what is being typed."""
-        text = self.prompt.text
+        text = self._offered_for = self.prompt.text
         self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
         typed = text[1:] if COMMAND_NAME.fullmatch(text) else None
         mention = typed_mention(self.prompt.before_cursor)

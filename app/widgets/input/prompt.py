@@ -3,10 +3,10 @@
 import mimetypes
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import unquote, urlsplit
 
 from textual import events
@@ -25,6 +25,17 @@ PLACEHOLDER = "Ask for anything, @ files, / commands, ? help"
 
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
 """All names under which terminals deliver a newline key."""
+
+CompletionKey = Literal["up", "down", "enter", "tab"]
+
+COMPLETION_KEYS: dict[str, CompletionKey] = {
+    "up": "up",
+    "down": "down",
+    "ctrl+n": "down",
+    "enter": "enter",
+    "tab": "tab",
+}
+"""The keys for the completion list while it is open: next, previous, accept, complete."""
 
 JOINERS = frozenset("\u200c\u200d")
 """Characters that Python considers unprintable although emoji and Persian need them."""
@@ -129,8 +140,8 @@ def _relative_path(path: Path, directory: Path) -> str:
 class Prompt(GraphemeArea):
     """The prompt editor with history, paste folding and optional Vim keys. It grows with its text.
 
-    While the completion list is open (*is_completing*), the keys for it are posted as
-    ``CompletionKey``.
+    While the completion list is open (*is_completing*), the keys for it are passed to *complete*,
+    which says whether it used them.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -149,12 +160,6 @@ class Prompt(GraphemeArea):
         text: str
         restored: str = ""
         """The restored message that a slash was typed after, if there is one."""
-
-    @dataclass
-    class CompletionKey(Message):
-        """A key for the completion list: up, down, enter (accept) or tab (complete)."""
-
-        move: str
 
     @dataclass
     class ModeChanged(Message):
@@ -189,6 +194,9 @@ class Prompt(GraphemeArea):
         )
         self.cursor_blink = False  # a blinking cursor would need a timer while idle
         self.is_completing = False
+        self.complete: Callable[[CompletionKey], bool] = lambda _: False
+        """Handles a completion key. It is called, not sent a message: characters that were typed
+        right after the key would be in the text when the message is handled."""
         self.has_queued_messages = False
         """True while messages that were sent during the turn are queued."""
         self.vim: Vim | None = None
@@ -315,9 +323,9 @@ class Prompt(GraphemeArea):
         return True
 
     def _handle_key(self, key: str) -> bool:
-        if self.is_completing and key in {"up", "down", "enter", "tab", "ctrl+n"}:
-            self.post_message(self.CompletionKey({"ctrl+n": "down"}.get(key, key)))
-        elif key in NEWLINE_KEYS:
+        if key in COMPLETION_KEYS and self.complete(COMPLETION_KEYS[key]):
+            return True
+        if key in NEWLINE_KEYS:
             self._insert("\n")
         elif key == "enter":
             self._submit_or_break()

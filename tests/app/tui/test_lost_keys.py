@@ -202,6 +202,34 @@ async def test_another_command_after_undo_leaves_the_restored_text(
         assert messages(running) == ["a first try/of all"]
 
 
+def press_at_once(running: Running, *keys: str) -> None:
+    """Press *keys* without waiting for what each of them does, as a fast typist."""
+    for key in keys:
+        name = {"/": "slash"}.get(key, key)
+        running.app.post_message(events.Key(name, key if len(key) == 1 else None))
+
+
+async def test_what_is_typed_right_after_a_completed_command_stays(start: Starter) -> None:
+    async with start() as running:
+        press_at_once(running, *"/vim", "enter", *"ab")
+        await running.until(lambda: running.app.controller.main.prompt.vim is not None)
+        await running.until(lambda: running.prompt == "ab")
+
+
+async def test_what_is_typed_right_after_tab_follows_the_completed_name(start: Starter) -> None:
+    async with start() as running:
+        await running.type("/thin")
+        press_at_once(running, "tab", *"on")
+        await running.until(lambda: running.prompt == "/thinking on")
+
+
+async def test_enter_completes_what_was_typed_at_once(start: Starter) -> None:
+    """The list may show what matched before the last character."""
+    async with start() as running:
+        press_at_once(running, *"/hel", "enter")
+        await running.until(lambda: isinstance(running.app.screen, HelpScreen))
+
+
 async def test_undo_and_redo_typed_at_once_run_one_after_the_other(
     start: Starter, scripted: ModelServer
 ) -> None:
@@ -209,9 +237,7 @@ async def test_undo_and_redo_typed_at_once_run_one_after_the_other(
     async with start(grace=0.4) as running:
         await running.type("a first try", "enter")
         await running.until_idle()
-        prompt = running.app.controller.main.prompt
-        for command in ("/undo", "/redo"):
-            prompt.post_message(prompt.Submitted(command))
+        press_at_once(running, *"/undo", "enter", *"/redo", "enter")
         await running.until(lambda: isinstance(running.app.screen, UndoScreen))
         await running.pilot.press("enter")
         await running.until_shown("fine now")
