@@ -25,7 +25,8 @@ SEQUENCE_WAIT = 0.5
 """Seconds that the next piece of a sequence can take once its kind is known."""
 
 LONGEST_WAIT = 1.0
-"""Seconds for the pieces of a sequence together: what follows one without an end is typed."""
+"""Seconds for the pieces of a sequence together: what follows one without an end is typed. One that
+still looks like a reply can take longer, as a slow line delivers it byte by byte."""
 
 MAX_EARLY, MAX_EARLY_LINES = 400, 6
 """Characters and lines that can be typed before the first frame."""
@@ -54,6 +55,14 @@ _ALT_SEQUENCES = ("\x1b\x1b[", "\x1b\x1bO")
 """Arrow and other keys pressed with Alt, as rxvt and PuTTY send them."""
 _REPLY = re.compile(r"\x1b(?:\[.|\](?:\d|[lL])|P[\d;]*[!>+$|]|_G).*", re.DOTALL)
 """The beginning of something that is never typed: after it, nothing can be a key."""
+_KNOWN_REPLY = re.compile(
+    # Keys and reports; colors, the clipboard; version, unit, capabilities, settings; graphics.
+    r"\x1b(?:\[[0-?]*[ -/]*|\](?:\d+;)+(?:r?g?b?a?|rgba?:[\da-fA-F/]*)|\]52;\w*;[\w+/=]*"
+    r"|P(?:>\|[\w .()+-]{0,40}|!\|[\da-fA-F]*|\d?\+r[\da-fA-F=;]*|\d?\$r[ -?]*\w?)"
+    r"|_G[\w=,;: ]{0,80})\x1b?"
+)
+"""Replies of a known form as far as they have come: text that is typed after a lost end hardly fits
+one."""
 _LONGEST_KEY = 32
 """The length from which on Textual types a sequence that it does not know."""
 _LONGEST_STRING = 1_000_000
@@ -148,7 +157,9 @@ class KeyParser(XTermParser):
         if not self.waiting:
             return None
         wait = ESCAPE_WAIT if self._held == ESC else SEQUENCE_WAIT
-        end = min(self._arrived + wait, self._began + LONGEST_WAIT)
+        end = self._arrived + wait
+        if _KNOWN_REPLY.fullmatch(self._held) is None:
+            end = min(end, self._began + LONGEST_WAIT)
         return max(0.0, end - self._clock())
 
     def expects_more(self, data: str) -> bool:

@@ -147,6 +147,24 @@ def test_a_sequence_in_single_bytes_is_one_key(gap: float) -> None:
     assert Line().read(*"\x1b[200~ab\x1b[201~c", gap=gap) == ["paste:ab", "c"]
 
 
+UNKNOWN_FORM = {
+    "\x1b^private\x1b\\",
+    "\x1bXstart of string\x1b\\",
+    "\x1b]lthe title\x1b\\",
+    "\x1b]11;rgb:fbfb/fa\udcfffa/f7f7\x1b\\",
+    "\x1b]11;r\x00b:fbfb/fafa/f7f7\x07",
+}
+"""Sequences whose rest could be typed text."""
+
+
+@pytest.mark.parametrize("sequence", sorted(set(SEQUENCES) - UNKNOWN_FORM))
+@pytest.mark.parametrize("gap", [0.05, 0.08, 0.15])
+def test_a_sequence_in_single_bytes_is_the_same(sequence: str, gap: float) -> None:
+    line = Line()
+    meaning = [SEQUENCES[sequence]] if SEQUENCES[sequence] else []
+    assert line.read("x", *sequence, "y", gap=gap) + line.wait() == ["x", *meaning, "y"]
+
+
 def test_a_lone_escape_is_a_key_after_the_wait_or_with_the_next_key() -> None:
     line = Line()
     assert line.read("\x1b", gap=0.15) == []
