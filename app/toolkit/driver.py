@@ -22,7 +22,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
 
-from app.startup.raw_mode import restore_terminal
+from app.startup.raw_mode import restore_terminal, take_early_reader
 from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser, split_early
 
 if TYPE_CHECKING:
@@ -174,24 +174,37 @@ class TerminalDriver(LinuxDriver):
         parser = KeyParser()
         decode = getincrementaldecoder("utf-8")("surrogateescape").decode
         try:
-            for typed in split_early(decode(self._read(0))):
-                self._post(parser.feed(typed))
+            if (early := take_early_reader(self.fileno)) is not None:
+                for typed in split_early(decode(early.before)):
+                    self._post(parser.feed(typed))
+                while early.has_more:
+                    self._take(parser, decode(early.next_read()), early.next_read, decode)
             while not self._stopping:
-                data = decode(self._read(parser.timeout))
-                while len(data) < BURST_LIMIT and parser.expects_more(data):
-                    more = decode(self._read(BURST_WAIT))
-                    if not more:
-                        break
-                    if more in "\r\n":  # the Enter key, pressed right after the paste
-                        self._post(parser.feed(data))
-                        data = more
-                        break
-                    data += more
-                self._post(parser.feed(data))
-                self._post(parser.tick())
+                self._take(parser, decode(self._read(parser.timeout)), self._read, decode)
         finally:
             with contextlib.suppress(EOFError, ParseError):
                 parser.close()
+
+    def _take(
+        self,
+        parser: KeyParser,
+        data: str,
+        read: Callable[[float], bytes],
+        decode: Callable[[bytes], str],
+    ) -> None:
+        """Post what *data* means, one read, with the rest of an unmarked paste that *read*
+        returns."""
+        while len(data) < BURST_LIMIT and parser.expects_more(data):
+            more = decode(read(BURST_WAIT))
+            if not more:
+                break
+            if more in "\r\n":  # the Enter key, pressed right after the paste
+                self._post(parser.feed(data))
+                data = more
+                break
+            data += more
+        self._post(parser.feed(data))
+        self._post(parser.tick())
 
     def _post(self, messages: Iterable[Message]) -> None:
         for message in messages:

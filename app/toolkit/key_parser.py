@@ -29,7 +29,7 @@ LONGEST_WAIT = 1.0
 still looks like a reply can take longer, as a slow line delivers it byte by byte."""
 
 MAX_EARLY, MAX_EARLY_LINES = 400, 6
-"""Characters and lines that can be typed before the first frame."""
+"""Characters and lines that can be typed before the terminal is in raw mode."""
 
 ESC = "\x1b"
 
@@ -115,9 +115,9 @@ def split_unmarked_paste(data: str) -> tuple[str, str] | None:
 
 
 def split_early(data: str) -> list[str]:
-    """Split what was typed before the first frame, all in one read, into reads with Enter as a key
-    of its own. A terminal that was not yet in raw mode delivered Enter as a line feed. What is too
-    long for that time, or marked, was pasted."""
+    """Split what was typed before the terminal was in raw mode, all in one read, into reads with
+    Enter as a key of its own, which such a terminal delivers as a line feed. What is too long for
+    that time, or marked, was pasted."""
     text = data.replace("\n", "\r")
     if text.count("\r") > MAX_EARLY_LINES or len(text) > MAX_EARLY or BRACKETED_PASTE_START in text:
         return [text]

@@ -2,6 +2,7 @@
 
 import shutil
 import termios
+from pathlib import Path
 
 import pytest
 
@@ -133,6 +134,26 @@ def test_pasted_lines_are_one_prompt_with_and_without_markers(
         terminal.wait(r"(?s)c2.*got it")
     sent = [request.body["messages"][-1]["content"] for request in scripted.server.requests]
     assert sent == ["a1\nb1\nc1", "a2\nb2\nc2"]
+
+
+def test_lines_pasted_before_the_first_frame_are_one_prompt(
+    run: Runner, scripted: ServerThread
+) -> None:
+    scripted.server.always(answer(Text("got it")))
+    with run() as terminal:
+        terminal.until(lambda: _reads_early(terminal), "the terminal was never read")
+        terminal.send("one\rtwo\rthree")
+        terminal.wait(r"▌ one\s+▌ two\s+▌ three")
+        terminal.wait(r"model-1")
+        terminal.send("\r")
+        terminal.wait("got it")
+    sent = [request.body["messages"][-1]["content"] for request in scripted.server.requests]
+    assert sent == ["one\ntwo\nthree"]
+
+
+def _reads_early(terminal: Terminal) -> bool:
+    """Return whether the program reads in its second thread."""
+    return len(list(Path(f"/proc/{terminal.pid}/task").iterdir())) > 1
 
 
 def test_keys_of_one_read_work_in_order(run: Runner, scripted: ServerThread) -> None:
