@@ -14,8 +14,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent.records.frozen import frozen
 
 FLAGS = (
     *("-c", "core.fsmonitor=false"),
@@ -110,7 +111,7 @@ TIMEOUT = 2.0
 """Seconds that a call may take; a huge repository must not stall a prompt."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepositoryPaths:
     """The folders of a repository, all absolute. *common_dir* differs from *git_dir* in a linked
     work tree only."""
@@ -175,7 +176,7 @@ async def private_git_dir(
         yield git_dir
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitResult:
     """The end of a git command."""
 

@@ -17,9 +17,10 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
+
+from agent.records.frozen import frozen
 
 LEFTOVER_NAME = re.compile(r"\..{1,56}\.[0-9a-f]{8}\.opencode-py\.tmp", re.DOTALL)
 """The whole name of a file that is being written (``disk.temporary_path``); no other program uses
@@ -59,7 +60,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileStamp:
     """The state of a file."""
 
@@ -78,7 +79,7 @@ class FileStamp:
         return self.mtime_ns == other.mtime_ns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileContent:
     """All bytes of a file and the stamp that they had."""
 

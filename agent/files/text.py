@@ -6,8 +6,9 @@ whatever encoding was detected.
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from agent.records.frozen import frozen
 
 Newline = Literal["\n", "\r\n", "\r"]
 
@@ -56,7 +57,7 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoding:
     """A codec with its error handler."""
 
@@ -66,7 +67,7 @@ class Encoding:
     errors: Literal["strict", "surrogateescape", "surrogatepass"] = "strict"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextFile:
     """A decoded text file, with what is needed to write it back."""
 

@@ -22,6 +22,7 @@ from agent.mcp.records import Server
 from agent.mcp.token_store import TokenStore
 from agent.mcp.transports import HTTP_TIMEOUT
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 
 CALLBACK_PATH = "/mcp/oauth/callback"
@@ -39,7 +40,7 @@ DONE = "opencode-py has what it needs. You can close this page."
 FAILED = "The login was refused. You can close this page."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoginCallback:
     """The parameters that the browser came back with."""
 

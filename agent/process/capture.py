@@ -10,9 +10,9 @@ import codecs
 import re
 import threading
 from collections import deque
-from dataclasses import dataclass
 
 from agent.process.spill import SpillFile, SpillStore, SpillWriter
+from agent.records.frozen import frozen
 
 PENDING = 16 * 1024
 """Characters of an unfinished line that are held back; more is passed on as it is."""
@@ -83,7 +83,7 @@ def _last_overwrite(line: str) -> str:
     return line.rstrip("\r").rpartition("\r")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CapturedOutput:
     """The output of a command that has ended."""
 
@@ -100,7 +100,7 @@ class CapturedOutput:
     """The reason why the spill file could not be written."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewOutput:
     """The output since the last call. An unfinished line is returned again once it is finished."""
 

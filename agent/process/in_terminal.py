@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from agent.process.capture import Capture
@@ -26,6 +25,7 @@ from agent.process.terminals import (
     Terminals,
 )
 from agent.process.tree import ForeignProcessTree
+from agent.records.frozen import frozen
 
 KEPT = 1024 * 1024
 """Bytes of output that a terminal is asked to keep."""
@@ -40,7 +40,7 @@ CUT = (
 UNKNOWN_END = "The user's editor did not report how the command ended."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalPlace:
     """The place where a command runs: a terminal of the user's editor."""
 

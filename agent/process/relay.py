@@ -17,11 +17,11 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.process.child_environment import NON_INTERACTIVE, STARTUP_FILES
 from agent.process.tree import MARKER
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 
 CHILD_SCRIPT = Path(__file__).with_name("relay_child.py")
@@ -30,7 +30,7 @@ SPECIAL = frozenset("$`\\\"'")
 """Characters that bash would expand in the value of ``BASH_ENV``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EnvironmentFilter:
     """The variables of a terminal that a command gets."""
 
@@ -40,7 +40,7 @@ class EnvironmentFilter:
     """The only variables that are kept; None keeps all that are not excluded."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelayStatus:
     """The end of a command."""
 

@@ -11,13 +11,13 @@ import atexit
 import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from agent.process.capture import Capture, CapturedOutput
 from agent.process.child import ShellProcess, kill_all, reap_finished
 from agent.process.pump import Pump
+from agent.records.frozen import frozen
 
 __all__ = ["Command", "FinishedCommand", "RunningCommand", "kill_all", "run", "start"]
 
@@ -27,7 +27,7 @@ DRAIN_TIMEOUT = 0.2
 _cleanups: set[asyncio.Task[None]] = set()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Command:
     """A command to run."""
 
@@ -39,7 +39,7 @@ class Command:
     """In seconds; None for no limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FinishedCommand:
     """The end of a command."""
 
@@ -57,7 +57,7 @@ class FinishedCommand:
     """A sentence about a problem, such as output that is missing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningCommand:
     """A running shell, and the task that moves its output into *capture*."""
 

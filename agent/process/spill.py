@@ -15,8 +15,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent.records.frozen import frozen
 
 PER_CALL = 64 * 1024 * 1024
 IN_ALL = 1024 * 1024 * 1024
@@ -76,7 +77,7 @@ class _Ring:
         self._file.close()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpillFile:
     """A finished spill file."""
 

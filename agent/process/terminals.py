@@ -1,8 +1,9 @@
 """Terminals of another program, such as the user's editor, which runs and shows a command."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from agent.records.frozen import frozen
 
 
 class TerminalMissing(Exception):
@@ -17,7 +18,7 @@ class TerminalLost(Exception):
     """An open terminal does not respond; ``str(error)`` says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TerminalCommand:
     """A command to run in a terminal."""
 
@@ -30,7 +31,7 @@ class TerminalCommand:
     """Bytes of output that the terminal keeps: the last ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalExit:
     """The end of a command; None and "" if it is not known."""
 
@@ -38,7 +39,7 @@ class TerminalExit:
     signal: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalText:
     """The text of a terminal."""
 

@@ -14,9 +14,10 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from agent.records.frozen import frozen
 
 MARKER = "OPENCODE_PY_CALL"
 LINUX = sys.platform == "linux"
@@ -37,7 +38,7 @@ def become_subreaper() -> bool:
     return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessInfo:
     """A line of the process table."""
 

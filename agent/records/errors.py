@@ -24,8 +24,9 @@
 ``str(error)`` is the sentence: what happened and what to do. Nothing else is shown.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from agent.records.frozen import frozen
 
 
 class OpencodePyError(Exception):
@@ -106,7 +107,7 @@ class ProviderErrorKind(StrEnum):
     ABORTED = "aborted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileLimit:
     """The limit on images and documents that a refused request exceeded. A field is None where the
     refusal does not name it."""

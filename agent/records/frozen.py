@@ -95,6 +95,8 @@ def _generated_init(cls: type[Any]) -> Any:
     positional, keywords, body = ["self"], list[str](), list[str]()
     for each in fields(cls):
         given = value = name = each.name
+        if not each.init:  # set by __post_init__
+            continue
         if each.default is not MISSING:
             given, space[f"_{name}"] = f"{name}=_{name}", each.default
         elif each.default_factory is not MISSING:

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.records.blocks import TodoItem
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session, messages_before
 from agent.redact import redacted
@@ -25,7 +25,7 @@ MAX_DEPTH = 8
 """Levels of sub-agents that are exported."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bundle:
     """One session."""
 

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
@@ -23,6 +22,7 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.tools.files.diffs import NO_NEWLINE
 from app.text.sanitize import sanitize, sanitize_line, without_colors
@@ -117,7 +117,7 @@ def _diffs(block: DiffBlock, root: str) -> list[ToolCallContentVariant]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _LineEnds:
     """The line ends of a file, which the lines of diffs do not have."""
 

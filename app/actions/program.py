@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
 from agent.records.distribution import own_version
+from agent.records.frozen import frozen
 from agent.records.sandbox import PROGRAM_SANDBOXES
 from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
@@ -87,7 +87,7 @@ NAME_WIDTH = 14
 """Cells for the name of a fact."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """One line of the status page."""
 

@@ -1,12 +1,12 @@
 """The context of an action: everything that it can use."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from textual.app import App
 from textual.screen import Screen
 
+from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Session
 from app.session.live import LiveSession
 from app.session.live_sessions import LiveSessions
@@ -23,7 +23,7 @@ BUSY = "The agent is working. Try again when it is done."
 NONE_OPEN = "No session is open yet. Send a prompt first."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionContext:
     """The session, the widgets and the services of an action.
 

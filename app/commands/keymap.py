@@ -6,8 +6,9 @@ follows the leader. The config assigns keys by action id, several with commas, `
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from agent.records.frozen import frozen
 from app.commands.registry import Action
 
 LEADER = "ctrl+x"
@@ -66,7 +67,7 @@ ALIASES: Mapping[str, str] = {
 """opencode's names of actions, which users have in their configs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keymap:
     """The keys in force."""
 

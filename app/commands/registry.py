@@ -6,8 +6,9 @@ row of the help.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from agent.records.frozen import frozen
 
 if TYPE_CHECKING:  # not loaded for the first frame
     from app.commands.context import ActionContext
@@ -107,7 +108,7 @@ ORDER: tuple[str, ...] = (
 _POSITIONS = {action_id: position for position, action_id in enumerate(ORDER)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Action:
     """A command of the user interface."""
 
@@ -271,7 +272,7 @@ def _instruction(text: str) -> str:
     return line[1:].strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlashCommand:
     """A prompt that is a command, with its action, or None if there is no action of that *name*."""
 

@@ -5,13 +5,14 @@ that describe models and agents are the server's, and what changes a session goe
 """
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.bus import Bus
 from agent.config.paths import Paths
 from agent.plugins.loading import Plugins
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.runtime.folder_settings import read_settings
 from agent.runtime.runtime import Runtime, compose
@@ -45,7 +46,7 @@ NO_SERVER = "http://127.0.0.1:9"
 """The address of providers here: models are called by the server."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteOpener:
     """Opens the runtime of a server. *scratch* is an empty folder for the copy of its sessions."""
 
@@ -204,7 +205,7 @@ def _agent_settings(agent: JsonObject) -> JsonObject:
     return settings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteFiles:
     """The search for files of the server's folder by parts of their names."""
 
@@ -215,7 +216,7 @@ class RemoteFiles:
         yield tuple(texts_of(found))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteGit:
     """The git status of the server's folder, as ``git status --porcelain=v2 --branch`` gives it."""
 

@@ -1,7 +1,7 @@
 """The model picker: favorites, recent models, all others, providers without a key."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from agent.provider.catalog.model_order import split_current
 from agent.provider.client import ModelInfo
+from agent.records.frozen import frozen
 from app.screens.base.picker import Picker, Row
 from app.text.units import price, tokens
 
@@ -28,7 +29,7 @@ WIDTHS = (7, 9, 10)
 """The widths of the columns with the space before them, in cells."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelList:
     """The content of the picker."""
 

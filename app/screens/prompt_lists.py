@@ -1,11 +1,11 @@
 """Lists of prompts: those queued for the running turn, and those sent before."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.screens.base.picker import Picker, Row
 from app.session.session_totals import delivery_time
@@ -15,7 +15,7 @@ from app.toolkit.tasks import Tasks
 DELIVERY_HINT = (("tab", "change when"),)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueuedMessage:
     """One message in the queue."""
 

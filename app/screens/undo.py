@@ -1,7 +1,6 @@
 """The preview of an undo, before it is done."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -11,6 +10,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.records.frozen import frozen
 from app.screens.base.dialog import AutoDialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
@@ -25,7 +25,7 @@ MAX_PATH = 40
 """The widest path, in cells, that the column of the effects makes room for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoChoice:
     """The parts of the plan to undo."""
 

@@ -9,7 +9,7 @@ import base64
 import binascii
 import hmac
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agent.config.paths import ensure_folder
 from agent.config.private_file import write_private
 from agent.records.errors import ConfigError
+from agent.records.frozen import frozen
 from app.server.errors import error_response
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -53,7 +54,7 @@ def load_token(data: Path) -> str:
     return token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """The conditions of a request."""
 

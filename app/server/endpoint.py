@@ -1,7 +1,6 @@
 """An endpoint of the API: its route and its description."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,13 +8,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from app.server.bodies import NoBody
 
 Handler = Callable[[Request], Awaitable[Json | Response]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """One method of one path. A handler returns the JSON of the answer, or a whole response."""
 

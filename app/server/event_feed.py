@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent.records import events
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Message, Part, Session, is_open
 from agent.runtime.runtime import Runtime
@@ -29,7 +30,7 @@ STATE_MESSAGES = 100
 """Messages of a changed session that a reader gets whose events are no longer kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoded:
     """One event, ready to be sent."""
 

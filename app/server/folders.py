@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from starlette.requests import Request
@@ -12,6 +11,7 @@ from starlette.requests import Request
 from agent.bus import Subscription
 from agent.records.errors import SessionNotFound
 from agent.records.events import Event, SessionIdle
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import Session
 from agent.runtime.pool import RuntimePool
@@ -24,7 +24,7 @@ CLOSING = "The server is closing."
 DIRECTORY_HEADER = "x-opencode-directory"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folder:
     """One open folder."""
 
@@ -49,7 +49,7 @@ class Folder:
             yield TurnEnds(self.runtime, session_id, subscription)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnEnds:
     """The ends of a session's turns, as they come."""
 

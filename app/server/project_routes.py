@@ -5,7 +5,6 @@ import base64
 import mimetypes
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
@@ -15,6 +14,7 @@ from agent.custom_commands import CommandInfo
 from agent.git import git
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionReply, Question, QuestionReply
 from agent.runtime.runtime import Runtime
@@ -50,7 +50,7 @@ MAX_MATCHES = 100
 """Matches of a text search, as ripgrep gives them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectRoutes:
     """Settings, models, files and requests of the folders that clients name."""
 

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agent.records.errors import SessionNotFound
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
 from agent.session.api import PromptInput
@@ -41,7 +42,7 @@ PAGE = 100
 """Sessions of a list that names no limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionRoutes:
     """Sessions of the folders that clients name."""
 

@@ -1,9 +1,8 @@
 """The endpoints by which editors drive the full screen: they become events that it follows."""
 
-from dataclasses import dataclass
-
 from starlette.requests import Request
 
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from app.server.bodies import (
     NoBody,
@@ -39,7 +38,7 @@ EVENTS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TuiRoutes:
     """Requests of editors to the full screen."""
 

@@ -1,16 +1,17 @@
 """The surroundings of a session for the status line: folder, MCP and language servers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from agent.records.frozen import frozen
 
 if TYPE_CHECKING:  # not loaded for the first frame
     from agent.lsp.records import LspStatus
     from agent.mcp.records import ServerStatus
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """A folder and its git status."""
 
@@ -48,7 +49,7 @@ def parse_git_status(output: str | None) -> tuple[str | None, int | None]:
     return branch, changed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpSummary:
     """The number of enabled and connected MCP servers, and those that need attention."""
 
@@ -68,7 +69,7 @@ def mcp_summary(statuses: "Sequence[ServerStatus]") -> McpSummary:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LspSummary:
     """The language servers that run, and those that failed."""
 

@@ -5,12 +5,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo, SessionNotFound
 from agent.records.events import Event, Notice, PluginFailed
+from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Idle, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
@@ -374,7 +374,7 @@ class LiveSession:
             self.close()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionFamily:
     """A session with its ancestors and siblings."""
 

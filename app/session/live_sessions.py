@@ -5,11 +5,12 @@ Each is working, needs you, done or failed, with its sub-agents counted in. No T
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from agent.records import events
 from agent.records.errors import SessionNotFound
+from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import Idle, Running, Session, SessionStatus, ToolPart
 from agent.records.requests import PermissionRequest, Question
@@ -31,7 +32,7 @@ STATES: tuple[State, ...] = ("needs you", "failed", "done", "working")
 GLYPHS: dict[State, str] = {"working": "◐", "needs you": "◆", "done": "✓", "failed": "✕"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LiveState:
     """One live session."""
 

@@ -1,8 +1,10 @@
 """The notices of a run: each sentence once, with how often it came up."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from agent.records.frozen import frozen
 
 Level = Literal["information", "warning", "error"]
 
@@ -10,7 +12,7 @@ MAX_KEPT = 500
 """The notices that are kept; older ones are dropped."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """A sentence for the user."""
 

@@ -6,16 +6,16 @@ chosen by name: a press too many must not switch every question off.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import get_args
 
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionMode
 
 PLAN = "plan"
 AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeStep:
     """The permission mode and the agent after a step of the cycle."""
 

@@ -11,6 +11,7 @@ from typing import TypeVar, assert_never
 
 from agent.records import events
 from agent.records.blocks import TodoItem
+from agent.records.frozen import frozen
 from agent.records.messages import (
     Message,
     MessageWithParts,
@@ -64,7 +65,7 @@ def growing_text(part: Part, name: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """The messages and parts that an event touched. Join the changes of one frame with ``|``."""
 

@@ -4,10 +4,10 @@ import asyncio
 import gc
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.records.frozen import frozen
 from agent.records.json import Json
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent.session.repository import SessionRepository
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LaunchOptions:
     """The arguments of ``opencode-py [folder]``."""
 

@@ -6,9 +6,10 @@ what a model writes decides where links are, never where they lead.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+
+from agent.records.frozen import frozen
 
 EDITOR_SCHEMES = {
     "code": "vscode",
@@ -29,7 +30,7 @@ _LINE = re.compile(r"(?::(\d+)(?::\d+)?|#L(\d+)(?:-L?\d+)?)(?!\w)|[\"'], line (\
 _EDGES = "()[]{}.!?*"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileLinks:
     """The project whose files can be links, and the form of their addresses."""
 

@@ -7,7 +7,9 @@ the text shown is never shorter than the original.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from agent.records.frozen import frozen
 
 TAB_WIDTH = 4
 
@@ -108,7 +110,7 @@ def _needs_joiners(code: int) -> bool:
     return 0x0600 <= code <= 0x08FF or 0x0900 <= code <= 0x0DFF
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnsiStyle:
     """The style that SGR sequences set.
 

@@ -4,7 +4,7 @@ It starts with the defaults, takes over the settings, and is changed by actions 
 runs.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ from textual.message_pump import MessagePump
 from textual.signal import Signal
 from textual.theme import Theme
 
+from agent.records.frozen import frozen
 from app.text.file_links import NO_LINKS, FileLinks
 from app.text.sanitize import sanitize_line
 from app.theme import themes
@@ -35,7 +36,7 @@ AUTO = "auto"
 """The theme name that means: follow the terminal's background."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Appearance:
     """The user's preferences for the appearance of the program."""
 

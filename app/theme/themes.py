@@ -9,7 +9,7 @@ field of ``Palette``.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
+from agent.records.frozen import frozen
 from app.text.sanitize import sanitize_line
 
 DARK = "opencode-py-dark"
@@ -33,7 +34,7 @@ MIN_CONTRAST = 4.5
 """The minimum contrast of text with the backgrounds it is used on (WCAG AA)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Palette:
     """The colors of a theme as Rich takes them: ``#rrggbb``, or names where the terminal's own
     colors are used."""

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from textual import events
 from textual.screen import Screen
 
+from agent.records.frozen import frozen
 from app.screens.base.dialog import AutoDialog
 from app.screens.session.screen import SessionScreen
 from app.widgets.input.prompt import NEWLINE_KEYS
@@ -83,7 +83,7 @@ class TypingRhythm:
         self.last, self._key = now, key
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldAnswer:
     """An answer that *screen* gets unless *cancel* is called first."""
 

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
     Busy,
@@ -43,7 +44,7 @@ MIN_STATUS_CELLS = 20
 """Cells for what is running below which the hint how to stop it is left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Activity:
     """The content of the line."""
 

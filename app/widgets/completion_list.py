@@ -1,19 +1,19 @@
 """The completion list that opens while a ``/command`` or ``@path`` is typed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from agent.records.frozen import frozen
 from app.text.sanitize import sanitize_line
 
 MAX_NAME_WIDTH = 24
 """Cells of a name with which the others are aligned."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlashEntry:
     """A command as it is listed."""
 

@@ -2,7 +2,7 @@
 are kept or not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,6 +13,7 @@ from textual.theme import Theme
 from textual.widget import Widget
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
+from agent.records.frozen import frozen
 from app.text.sanitize import sanitize_line
 from app.theme.appearance import DiffStyle, appearance_of
 from app.theme.themes import palette_of
@@ -26,7 +27,7 @@ EDGE = 2
 REVERTED_STYLE = Style(dim=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacedComment:
     """A comment below a line: *line* is its number on the side that *removed* names, 0 for the top
     of the file."""
@@ -38,7 +39,7 @@ class PlacedComment:
     sent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HunkLabels:
     """The words for the two states of a hunk (``kept``, ``reverted``), and for the two keys that
     change it; "" where there is no choice."""
@@ -48,7 +49,7 @@ class HunkLabels:
     keys: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelectedLines:
     """The lines that a comment is about; the numbers are of the old side if *removed*."""
 
@@ -58,7 +59,7 @@ class SelectedLines:
     quoted: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _PaneRow:
     line: Line
     hunk: int | None = None

@@ -1,12 +1,12 @@
 """The home page of an empty session: the folder, the model and why it is used, and suggestions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.records.frozen import frozen
 from app.session.folder_facts import Workspace
 from app.text.sanitize import sanitize
 from app.text.units import count, day
@@ -43,7 +43,7 @@ MAX_NOTICES = 2
 """Notices that are shown in full."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HomeFacts:
     """The content of the home page."""
 

@@ -1,7 +1,7 @@
 """The sidebar: context, to-do list, changed files, servers, and background work."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rich.cells import cell_len
 from textual.containers import VerticalScroll
@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from agent.records.background import ShellInfo
 from agent.records.blocks import DiffBlock, TodoItem
+from agent.records.frozen import frozen
 from agent.records.messages import Completed, ToolPart
 from agent.session.api import BackgroundTaskStatus
 from app.session.folder_facts import LspSummary, McpSummary
@@ -39,7 +40,7 @@ LineCounts = tuple[int, int]
 """The numbers of added and removed lines."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SidebarContent:
     """The content of the sidebar."""
 

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.content import Content
 from textual.widget import Widget
 
+from agent.records.frozen import frozen
 from app.session.folder_facts import LspSummary, McpSummary
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count, money, tokens
@@ -30,7 +31,7 @@ WIDE = 100
 """The width from which on less important facts are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Status:
     """The content of the line."""
 

@@ -4,14 +4,13 @@ Only the given rules count here, never the machine's own settings or the default
 without a rule asks, a read without one needs nothing.
 """
 
-from dataclasses import dataclass
-
 from agent.permission.rules import STRENGTH, Rule, evaluate, rule_for
 from agent.permission.shell.analysis import analyze
+from agent.records.frozen import frozen
 from agent.records.requests import Action, EvaluatedNeed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A command line with its rules."""
 
@@ -24,7 +23,7 @@ class Case:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseVerdict:
     """The verdict on a line and on its parts; paths are absolute."""
 

@@ -8,7 +8,6 @@ protected or hidden path, up to the writable folder, is made one.
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agent.process.sandbox.landlock import ABSTRACT_SOCKETS, SCOPES_SINCE
 from agent.process.sandbox.launcher import BACKGROUND, DIES, PREFIX
@@ -33,6 +32,7 @@ from agent.process.sandbox.seccomp import (
     program,
 )
 from agent.process.sandbox.sockets import bound_sockets
+from agent.records.frozen import frozen
 
 TEMPORARY = "/dev/tmp"
 """The private temporary folder of level *read-only*."""
@@ -55,7 +55,7 @@ READ_ONLY_FILTER = Filter(sockets=(), shared=False)
 WRITE_FILTER = Filter(sockets=(UNIX, INET, INET6, NETLINK))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bubblewrap:
     """The program, and the way it works on this machine."""
 

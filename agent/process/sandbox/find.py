@@ -6,12 +6,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol
 
 from agent.process.sandbox.policy import SandboxPolicy, SandboxSetting
 from agent.process.sandbox.seccomp import architecture
+from agent.records.frozen import frozen
 
 
 class Backend(Protocol):
@@ -42,7 +42,7 @@ class SandboxMissing(Exception):
     """A sandbox is required and this machine has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sandbox:
     """The mechanism that restricts commands."""
 

@@ -7,13 +7,13 @@ leaves gaps which mounts do not have; docs/security.md lists them.
 import ctypes
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agent.process.sandbox.launcher import PREFIX
 from agent.process.sandbox.paths import existing, outermost, reopened
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
 from agent.process.sandbox.restrict_and_exec import CREATE_RULESET
 from agent.process.sandbox.seccomp import INET, INET6, NETLINK, Filter, architecture, program
+from agent.records.frozen import frozen
 
 LEAST_VERSION = 4
 """The first version that covers TCP."""
@@ -35,7 +35,7 @@ ROOT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 6, 7))
 """As for bubblewrap: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETGID and SETUID."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Landlock:
     """Landlock as this kernel has it."""
 

@@ -3,8 +3,9 @@
 import contextlib
 import os
 import shutil
-from dataclasses import dataclass
 from typing import Literal
+
+from agent.records.frozen import frozen
 
 SandboxLevel = Literal["read-only", "workspace-write", "none"]
 """*read-only* writes nothing and sends nothing; *workspace-write* writes in named folders."""
@@ -38,7 +39,7 @@ CACHES = (
 None of them is on a PATH or is read by a shell."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxPolicy:
     """Rules for one command. All paths are absolute; the deepest path that fits decides."""
 

@@ -6,10 +6,10 @@ start programs elsewhere, such as ``open`` and Apple events, are among what is d
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agent.process.sandbox.paths import guarded, outermost
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
+from agent.records.frozen import frozen
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -66,7 +66,7 @@ shift
 """A shell script that gives a command of level *read-only* its folder, and removes that."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seatbelt:
     """The sandbox of macOS."""
 

@@ -9,9 +9,10 @@ import errno
 import platform
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from agent.records.frozen import frozen
 
 Architecture = Literal["x86_64", "aarch64"]
 
@@ -81,7 +82,7 @@ SHARED = ("mq_open", "mq_unlink", "msgget", "semget", "shmat", "shmget")
 """Memory and queues of all processes of a user."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     """The calls that differ between levels and backends."""
 

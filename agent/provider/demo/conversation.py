@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.provider.client import (
     AssistantTurn,
@@ -15,6 +15,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.tool_facts import TOOL_FACTS
 
@@ -24,7 +25,7 @@ STEERING_INTRODUCTION = "The user sent this message"
 _REMINDER = re.compile(r"<system-reminder>\n(.*?)</system-reminder>", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A call to make."""
 
@@ -32,7 +33,7 @@ class Call:
     input: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """One step of the demo model: reasoning, text, then calls."""
 
@@ -41,7 +42,7 @@ class Reply:
     reasoning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompletedCall:
     """A call with its result."""
 
@@ -56,7 +57,7 @@ class CompletedCall:
         return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exchange:
     """A user's message and the steps that followed it, each with its calls."""
 
@@ -64,7 +65,7 @@ class Exchange:
     steps: tuple[tuple[CompletedCall, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conversation:
     """The whole conversation of a session."""
 

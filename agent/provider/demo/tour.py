@@ -5,7 +5,7 @@ Stages whose tools are not offered are skipped.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.provider.demo.conversation import (
     Call,
@@ -20,12 +20,13 @@ from agent.provider.demo.conversation import (
 )
 from agent.provider.demo.responses import CONNECT, INTRODUCTION, todo_items
 from agent.provider.demo.user_requests import Continue, Tour, parse_request
+from agent.records.frozen import frozen
 
 SCRATCH_FILE = "opencode-py-demo.txt"
 """The scratch file, in the opened folder; the last stage offers to remove it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TourProgress:
     """The progress of a tour."""
 
@@ -77,7 +78,7 @@ _PLAN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """One stage of the tour."""
 

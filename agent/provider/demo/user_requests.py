@@ -1,8 +1,9 @@
 """The requests that users can type to the demo model, and their parser."""
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from agent.records.frozen import frozen
 
 LONG_ANSWER_WORDS = 600
 """The words of a long response: at the default pace there is time to stop it."""
@@ -10,37 +11,37 @@ LONG_ANSWER_WORDS = 600
 MAX_WORDS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tour:
     """The guided tour."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unknown:
     """A message that is no request which the demo follows."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Continue:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SmallTalk:
     """A message without a request."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Help:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListFolder:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadFile:
     """A request to read a file; *first* and *last* are line numbers from 1, 0 for none."""
 
@@ -49,7 +50,7 @@ class ReadFile:
     last: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Search:
     """A request to search for the regular expression *pattern*."""
 
@@ -58,24 +59,24 @@ class Search:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindFiles:
     pattern: str
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunCommand:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateFile:
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replace:
     old: str
     new: str
@@ -83,23 +84,23 @@ class Replace:
     everywhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteTodos:
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskAgent:
     agent: str
     prompt: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Think:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stream:
     words: int
 

@@ -1,7 +1,7 @@
 """The route of a provider's requests through litellm: its name there, address and key."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.process import strict_environment
 from agent.provider.catalog.catalog import Catalog
@@ -9,6 +9,7 @@ from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.catalog.providers import KNOWN_PROVIDERS, ProviderSpec
 from agent.provider.client import Api
 from agent.records.errors import ConfigError
+from agent.records.frozen import frozen
 
 NO_KEY = "none"
 """The key that is sent without a key, so that litellm uses none of another provider's."""
@@ -25,7 +26,7 @@ API_PREFIXES: Mapping[Api, str] = {
 """litellm's name for the generic provider of each protocol."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Route:
     """The route of a provider's requests through litellm."""
 

@@ -8,8 +8,9 @@ import binascii
 import json
 import re
 import struct
-from dataclasses import dataclass
 from typing import Protocol
+
+from agent.records.frozen import frozen
 
 LINE_END = re.compile(rb"\r\n|\n|\r")
 BOM = b"\xef\xbb\xbf"
@@ -23,7 +24,7 @@ class EventTooLong(ValueError):
     """An event or body of more than ``MAX_EVENT_BYTES``, which no provider sends on purpose."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SseEvent:
     """One server-sent event."""
 

@@ -1,9 +1,10 @@
 """Usage and costs of a session, by purpose and by model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, CompactionPart, MessageWithParts, Session
 from agent.records.usage import Usage
 from agent.session.usage_totals import add_costs
@@ -20,7 +21,7 @@ UNKNOWN_MODEL = "model unknown"
 """The placeholder for the models of calls of which the session keeps only the sums."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spending:
     """Usage and cost of model calls."""
 
@@ -39,7 +40,7 @@ class Spending:
         return not (self.usage.input or self.usage.output or self.cost)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionCosts:
     """The costs of a session. *purposes* and *models* each add up to *total*."""
 

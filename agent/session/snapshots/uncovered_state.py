@@ -7,7 +7,8 @@ does not take back.
 import asyncio
 import json
 import os
-from dataclasses import dataclass
+from agent.records.frozen import frozen
+
 from pathlib import Path
 
 from agent.config.private_file import write_private
@@ -17,7 +18,7 @@ MAX_IGNORED = 5_000
 """Ignored files and folders that are noted; of more none is named."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """The state of a project around its snapshots."""
 

@@ -12,10 +12,10 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
 
@@ -45,7 +45,7 @@ MAX_SUBSEQUENCE = 2_000
 """Paths with the typed letters in order, among which the most similar are chosen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """Some paths: one per line in *names*, and in lower case in *text*."""
 

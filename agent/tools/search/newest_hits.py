@@ -4,6 +4,8 @@ import heapq
 import os
 from dataclasses import dataclass, replace
 
+from agent.records.frozen import frozen
+
 LIMIT = 100
 """The maximum number of results of glob and grep."""
 
@@ -11,7 +13,7 @@ TIMED_OUT = "The search ran out of time: there may be more. Search a smaller fol
 PARTIAL = "Some folders or files could not be read."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ReversedText:
     text: str
 
@@ -41,7 +43,7 @@ class Newest:
         return [name.text for _, name in sorted(self._heap, reverse=True)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundLine:
     """A line that matches, or that is shown as the context of one."""
 

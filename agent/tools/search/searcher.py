@@ -11,10 +11,10 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.tools.search.tree import IgnoreRules
 from agent.tools.search.worker import SearchRequest, encode_request
 
@@ -37,7 +37,7 @@ def find_rg() -> str | None:
     return str(beside) if beside.is_file() else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """The outcome of a search. *partial*: some folders or files could not be read."""
 
@@ -45,7 +45,7 @@ class Outcome:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Searcher:
     """Runs searches with the program *rg*, None for the worker process."""
 

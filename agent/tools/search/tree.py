@@ -14,10 +14,11 @@ import re
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join
 from typing import cast
+
+from agent.records.frozen import frozen
 
 # A set such as [[]x] in a project's file is harmless, and a warning would garble the screen.
 warnings.filterwarnings("ignore", category=FutureWarning, module=r"pathspec\b")
@@ -26,7 +27,7 @@ _FOLDER_GROUP = "ps_d"
 """The group of the slash of a folder itself in pathspec's expressions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One line of an ignore file. *ignores* is false for a line that begins with ``!``."""
 

@@ -14,12 +14,13 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import accumulate
 from os import fsencode
 from pathlib import Path
 from typing import BinaryIO
 
+from agent.records.frozen import frozen
 from agent.tools.search.file_types import fits_type
 from agent.tools.search.globs import matcher
 from agent.tools.search.tree import walk
@@ -32,7 +33,7 @@ _UNSUPPORTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchRequest:
     """A request to list the files below *root* that match *include*, or to search *pattern* in
     them.

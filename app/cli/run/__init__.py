@@ -7,11 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.records.frozen import frozen
 from app.cli.command_support import (
     USAGE,
     command_parser,
@@ -72,7 +72,7 @@ class RunSignals:
             self._cancelling = self._loop.create_task(self._turn())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedRun:
     """Everything that a turn needs."""
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,6 +16,7 @@ from textual.visual import RenderOptions, Visual
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from agent.records.frozen import frozen
 from app.screens.base.dialog import Dialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
@@ -95,7 +95,7 @@ MAX_ROWS = 500
 """Rows drawn at once; the user has to filter for more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One choice."""
 

@@ -2,7 +2,7 @@
 hunks. It serves ``/review``, the changes of a turn in the history, and a permission request."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.errors import NothingToDo
+from agent.records.frozen import frozen
 from agent.session.review.comments import ReviewComment
 from agent.session.review.reviewed_file import ReviewedFile
 from app.screens.base.dialog import Dialog
@@ -34,7 +35,7 @@ WriteHunks = Callable[
 """Writes a file that has some of its hunks so that it has others. Raises ``NothingToDo``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SentComment:
     """A comment of an earlier review with the agent's reply, "" while there is none."""
 
@@ -42,7 +43,7 @@ class SentComment:
     reply: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewState:
     """The result of a review: the *comments* that are not sent yet, the hunks that are *reverted*
     by path, and whether to *send* the comments."""

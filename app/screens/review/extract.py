@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.records.blocks import DiffBlock
+from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import (
     CompactionPart,
@@ -20,7 +20,7 @@ from agent.session.review.timeline import decision_lines, result_text, user_text
 from app.screens.review.timeline import LoadedSession, TimelineRow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExtractedFile:
     """Text for a file and a suggested name."""
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -14,6 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.errors import NothingToDo
+from agent.records.frozen import frozen
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.review.comments import comments_message
@@ -51,7 +51,7 @@ NO_CHECKPOINT = "Choose a step of this session:"
 ReviewAction = Literal["resume", "fork", "export", "comment", "restore", "worktree"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewChoice:
     """The action to take after a review."""
 

@@ -5,12 +5,13 @@ unfolded, the rows of its session.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
+from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import (
     AssistantMessage,
@@ -50,7 +51,7 @@ from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, duration, money, tokens
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedSession:
     """A session with its turns, as it was when it was read."""
 
@@ -105,7 +106,7 @@ Filter = Literal["everything", "tools", "errors", "edits", "questions"]
 FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questions")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimelineRow:
     """One row of the timeline."""
 
@@ -127,7 +128,7 @@ class TimelineRow:
     """True if it is the heading of a turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimelineFilter:
     """The shown part of the timeline. Any filter but "everything" unfolds all turns."""
 
@@ -143,7 +144,7 @@ class TimelineFilter:
         return replace(self, unfolded=self.unfolded ^ {turn})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RowContext:
     """The context in which rows are created."""
 

@@ -5,8 +5,8 @@ show.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from app.commands.registry import Action
 from app.session.notices import NoticeLog
 from app.widgets.activity import ActivityLine
@@ -18,7 +18,7 @@ from app.widgets.sidebar import Sidebar
 from app.widgets.transcript.transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionWidgets:
     """Widgets that ``SessionScreen`` mounts in their places."""
 

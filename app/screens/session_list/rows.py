@@ -4,10 +4,11 @@ match. No Textual in here."""
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from agent.records.frozen import frozen
 from app.screens.base.picker import MAX_ROWS, Row
 from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, day, money
@@ -30,7 +31,7 @@ _WORKTREE = re.compile(r"/worktrees/[^/]+-[0-9a-f]{8}/([^/]+)")
 """The folder of a worktree of the program's own (``agent.runtime.worktrees``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionFilter:
     """The sessions that the list is to show."""
 

@@ -7,7 +7,6 @@ A renderer draws a block folded or unfolded. It knows kinds of block, never kind
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from rich.segment import Segment
@@ -26,6 +25,7 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
+from agent.records.frozen import frozen
 from app.text.invisible_characters import reveal
 from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line, without_colors
 from app.theme.themes import Palette, readable
@@ -53,7 +53,7 @@ _BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
 """Runs of spaces too long to separate words or align columns, and trailing ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockContext:
     """The context in which a block is drawn."""
 

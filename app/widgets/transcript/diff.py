@@ -7,7 +7,6 @@ If the page is wide enough, old and new lines are shown side by side.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
@@ -17,6 +16,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
+from agent.records.frozen import frozen
 from app.text.sanitize import sanitize_line
 from app.theme.themes import Palette
 from app.widgets.transcript.highlight import MAX_CHARACTERS, Piece, token_lines, token_style
@@ -37,7 +37,7 @@ MIN_SIMILARITY = 0.4
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkedLine:
     """A sanitized line of a diff with the spans of its changed words."""
 
@@ -46,7 +46,7 @@ class MarkedLine:
     changed: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LineRun:
     """Lines that belong side by side: one unchanged line on both sides, or lines that were
     *removed* and those *added* in their place."""
@@ -215,7 +215,7 @@ _SIGN = {"context": (" ", "faint"), "add": ("+", "ok"), "remove": ("−", "err")
 _Code = tuple[MarkedLine, Text]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiffRow:
     """A row of a diff. *done* counts the lines of the diff that are complete after it; *shown* is
     its line, the new one where both sides are shown, or None for a row between them."""
@@ -431,7 +431,7 @@ class _SplitDrawing(_DiffDrawing):
         return _Half(self.margin(marked, number, first=first), text, fill)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Half:
     """One side of a row."""
 

@@ -19,6 +19,7 @@ from agent.records.blocks import (
     TodoBlock,
 )
 from agent.records.context_parts import BackgroundTaskState
+from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
@@ -106,7 +107,7 @@ def _subtask_block(part: ToolPart) -> SubtaskBlock | None:
 Kind = Literal["user", "text", "reasoning", "tool", "note"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserRecord:
     """A message of the user with its parts, drawn as one."""
 

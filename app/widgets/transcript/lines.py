@@ -17,6 +17,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from agent.records.frozen import frozen
 from app.text.file_links import NO_LINKS, FileLinks
 from app.theme.appearance import DiffStyle
 from app.theme.themes import Palette
@@ -59,7 +60,7 @@ class Page:
         return min(self.left * (1 + steps), self.width // 4)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """One row."""
 

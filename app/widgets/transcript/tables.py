@@ -2,12 +2,12 @@
 each row becomes a list of ``header: cell``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.segment import Segment
 from rich.text import Text
 
+from agent.records.frozen import frozen
 from app.widgets.transcript.lines import Page, segments, wrap
 
 Align = Literal["left", "center", "right"]
@@ -17,7 +17,7 @@ MIN_COLUMN = 5
 """Cells that a column needs to be readable."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     header: tuple[Text, ...]
     rows: tuple[tuple[Text, ...], ...]

@@ -6,7 +6,7 @@ and on its kinds of block, never on the name of the tool.
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
 from agent.records.decisions import decision_label, explain_decision
+from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line, without_colors
@@ -34,7 +35,7 @@ MIN_RAW_SHOWN = 200
 _ARGUMENT = re.compile(r'"(?:[a-z_]*path|command|pattern|query|url|description|name)"\s*:\s*"')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moment:
     """The time that running calls are drawn for."""
 

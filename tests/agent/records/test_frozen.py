@@ -37,6 +37,15 @@ class Keywords:
 
 
 @frozen
+class Derived:
+    name: str
+    length: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", len(self.name))
+
+
+@frozen
 class ByIdentity:
     value: int
 
@@ -63,6 +72,13 @@ def test_inheritance_and_post_init() -> None:
     assert [f.name for f in fields(Child)] == ["name", "count", "tags", "more"]
     with pytest.raises(ValueError, match="negative"):
         Child("a", more=-1)
+
+
+def test_fields_that_post_init_sets() -> None:
+    assert repr(Derived("abc")) == "Derived(name='abc', length=3)"
+    assert replace(Derived("abc"), name="d").length == 1
+    with pytest.raises(TypeError):
+        Derived("abc", 4)  # pyright: ignore[reportCallIssue] - that is the test
 
 
 def test_keywords_and_own_methods_are_kept() -> None:

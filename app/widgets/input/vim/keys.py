@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.records.frozen import frozen
 from app.widgets.input.vim.motions import (
     KEYS,
     Motion,
@@ -32,7 +33,7 @@ ALIASES = {
 """Keys that represent an operator with its motion."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """Replace the text from *start* to *end* with *insert* and move the cursor to *cursor*."""
 

@@ -1,14 +1,15 @@
 """Vim's motions. Positions are offsets in characters."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from agent.records.frozen import frozen
 
 Kind = Literal["exclusive", "inclusive", "lines"]
 """The text that an operator takes: up to the target, including it, or whole lines."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Motion:
     """The target of a motion and the text that an operator takes."""
 
