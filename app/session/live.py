@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame 
     from app.toolkit.tasks import Tasks
 
 
-FRAME_SECONDS = 1 / 30
+FRAME_SECONDS = 1 / 60
 """Seconds between two updates of the screen while events keep arriving."""
 
 

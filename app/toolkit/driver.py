@@ -11,7 +11,8 @@ import os
 import select
 import termios
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO, cast
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -34,9 +35,8 @@ BURST_WAIT = 0.01
 BURST_LIMIT = 4_000_000
 """Characters after which an unmarked paste is passed on in parts."""
 
-MAX_QUEUED_WRITES = 30
-"""Queued writes, three for each frame, from which on no frame is painted. Beyond that Textual would
-block the event loop."""
+MAX_QUEUED_WRITES = 10
+"""Queued writes, one for each frame, from which on no frame is painted."""
 
 CLOSE_TIMEOUT = 1.0
 """Seconds that the terminal has at the end to read what was painted; the rest is dropped."""
@@ -94,6 +94,7 @@ class TerminalDriver(LinuxDriver):
         self._file = cast("TextIO", TerminalOutput(self._file, self._drained))
         self._frame_skipped = False
         self._wake: tuple[int, int] | None = None
+        self._frame: list[str] | None = None
         self._stopping = False
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
@@ -141,6 +142,24 @@ class TerminalDriver(LinuxDriver):
             return True
         self._frame_skipped = True
         return queued.empty()  # drained meanwhile: nothing would trigger the repaint
+
+    @contextlib.contextmanager
+    def one_write(self) -> Generator[None]:
+        """Write at the end, at once, what is written within: the writer's thread wakes up once."""
+        parts: list[str] = []
+        self._frame = parts
+        try:
+            yield
+        finally:
+            self._frame = None
+            if parts:
+                super().write("".join(parts))
+
+    def write(self, data: str) -> None:
+        if self._frame is None:
+            super().write(data)
+        else:
+            self._frame.append(data)
 
     def _drained(self) -> None:
         if self._frame_skipped:
@@ -236,6 +255,12 @@ def can_paint(app: App[int]) -> bool:
     """Return whether a frame can be painted now (see ``TerminalDriver.can_paint``)."""
     driver = _driver_of(app)
     return not isinstance(driver, TerminalDriver) or driver.can_paint()
+
+
+def one_write(app: App[int]) -> AbstractContextManager[None]:
+    """Return a context that writes to the terminal at once what is written within."""
+    driver = _driver_of(app)
+    return driver.one_write() if isinstance(driver, TerminalDriver) else contextlib.nullcontext()
 
 
 def capture_mouse(app: App[int], *, captured: bool) -> None:

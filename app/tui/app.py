@@ -36,7 +36,7 @@ from app.text.file_links import file_links
 from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import has_few_colors, register
 from app.toolkit.clipboard import copy_and_notify
-from app.toolkit.driver import TerminalDriver, can_paint
+from app.toolkit.driver import TerminalDriver, can_paint, one_write
 from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark
 from app.tui.type_ahead import Later, TypeAhead
 from app.widgets.home import HomeFacts
@@ -157,7 +157,9 @@ class OpencodeApp(App[int]):
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """Override Textual's paint: skip the frame while the terminal has not read earlier ones."""
-        if can_paint(self):
+        if not can_paint(self):
+            return
+        with one_write(self):
             super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
 
     async def on_event(self, event: events.Event) -> None:

@@ -311,11 +311,13 @@ class Controller:
         self.main.show_change(self.live.view, change)
         if change.messages or change.other:
             self._status.refresh()
-        self._sidebar.show(change)
+        if not changes or not all(isinstance(event, events.PartDelta) for event in changes):
+            self._sidebar.show(change)
         if change.other:
             self.sync_requests()
         for event in changes:
             self._notify(event)
+        self.main.paint()
 
     def _notify(self, event: events.Event) -> None:
         """Notify the user of an event that is more than a change of the transcript."""

@@ -11,7 +11,6 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
-from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.commands.registry import (
@@ -24,6 +23,7 @@ from app.commands.registry import (
 )
 from app.session.notices import Level, NoticeLog
 from app.text.mentions import mention_of, typed_mention
+from app.toolkit.painting import PaintedScreen
 from app.widgets.home import Home, HomeFacts
 from app.widgets.input.prompt import CompletionKey, Prompt
 from app.widgets.input.textarea import TextArea
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # not needed for the first frame
     from app.widgets.transcript.transcript import Transcript
 
 
-class SessionScreen(Screen[None]):
+class SessionScreen(PaintedScreen):
     """Shows one session, or the home page while it is empty.
 
     It knows nothing of the runtime: it posts what the user wants and gets what to show. It

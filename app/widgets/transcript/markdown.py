@@ -98,6 +98,7 @@ class MarkdownView:
             self._start, self._frozen = self._fence_at
             self._fence = ""
         first = self._frozen
+        before = self.lines[first:]
         del self.lines[first:]
         if not final:
             self._freeze_code()
@@ -123,6 +124,16 @@ class MarkdownView:
             self._write(tokens, lines)
         else:
             self._write_open(tokens[cut:], lines or [])
+        return self._keep(before, first)
+
+    def _keep(self, before: list[Line], first: int) -> int:
+        """Put back lines of *before* that are drawn alike from *first* on, with what is cached for
+        them; return the index of the first one that is not."""
+        for line in before:
+            if first == len(self.lines) or self.lines[first] != line:
+                break
+            self.lines[first] = line
+            first += 1
         return first
 
     def _freeze_code(self) -> None:

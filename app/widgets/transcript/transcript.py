@@ -5,7 +5,7 @@ until the user scrolls up; then the line that is read never moves.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import ClassVar, cast
 
 from rich.segment import Segment
@@ -16,7 +16,6 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
@@ -35,6 +34,7 @@ from app.widgets.transcript.items import (
 )
 from app.widgets.transcript.layout import Layout, earlier_messages_line
 from app.widgets.transcript.lines import Page
+from app.widgets.transcript.scrollbar import RowScrollBar, finished_strips
 from app.widgets.transcript.selection import copied_text, moved_selection, with_selection
 from app.widgets.transcript.tool_calls import Moment
 from app.widgets.transcript.viewport import Viewport
@@ -219,6 +219,15 @@ class Transcript(ScrollView, can_focus=True):
 
     # --- Textual's hooks ---
 
+    @property
+    def vertical_scrollbar(self) -> RowScrollBar:
+        bar = self._vertical_scrollbar
+        if not isinstance(bar, RowScrollBar):
+            bar = self._vertical_scrollbar = RowScrollBar(name="vertical")
+            bar.display = False
+            cast("App[object]", self.app)._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage] - as Textual does
+        return bar
+
     def on_mount(self) -> None:
         super().on_mount()
         app = cast("App[object]", self.app)
@@ -260,25 +269,37 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return finished_strips(map(self.render_line, crop.line_range), self, crop)
+        return finished_strips(self._rows(crop.line_range), self, crop)
 
     def render_line(self, y: int) -> Strip:
-        layout, width = self._current_layout, self.size.width
+        """Return a row with the offsets by which text is selected; painting does without them."""
+        (strip,) = self._rows(range(y, y + 1))
+        return strip.apply_offsets(0, y + self.scroll_offset.y)
+
+    def _rows(self, visible: range) -> list[Strip]:
+        """Return the rows at these places of the widget."""
+        layout, (width, height), top = self._current_layout, self.size, self.scroll_offset.y
         if layout is None:
-            return Strip.blank(width, self.rich_style)
-        row = y + self.scroll_offset.y
-        unread = y == 0 and row < layout.lead
-        line = earlier_messages_line(layout.page, self._older) if unread else layout.line(row)
-        strip = line.strip
-        if (selection := self.text_selection) is not None:
-            selected = layout.page.palette.style("text", "selection")
-            strip = with_selection(line, selection.get_span(row), selected)
-        if self._cursor and (self.has_focus or self._cursor_pinned):
-            strip = with_cursor(strip, layout, self._cursor, row)
-        strip = strip.crop_extend(0, width, layout.page.palette.style()).apply_offsets(0, row)
-        if self._new and y == self.size.height - 1:
-            strip = with_hint(strip, layout.page, len(self._new))
-        return strip
+            return [Strip.blank(width, self.rich_style) for _ in visible]
+        page, selection = layout.page, self.text_selection
+        ground = page.palette.style()
+        selected = page.palette.style("text", "selection") if selection is not None else ground
+        cursor = self._cursor if self.has_focus or self._cursor_pinned else ""
+        rows: list[Strip] = []
+        for y in visible:
+            row = y + top
+            unread = y == 0 and row < layout.lead
+            line = earlier_messages_line(page, self._older) if unread else layout.line(row)
+            strip = line.strip
+            if selection is not None:
+                strip = with_selection(line, selection.get_span(row), selected)
+            if cursor:
+                strip = with_cursor(strip, layout, cursor, row)
+            strip = strip.crop_extend(0, width, ground)
+            if self._new and y == height - 1:
+                strip = with_hint(strip, page, len(self._new))
+            rows.append(strip)
+        return rows
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         if self._current_layout is None:
@@ -386,7 +407,7 @@ class Transcript(ScrollView, can_focus=True):
         this widget does not depend on its content."""
         size = Size(layout.page.width, layout.height)
         self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
-        place_thumb(self.vertical_scrollbar, layout.height, row)
+        self.vertical_scrollbar.show(layout.height, row)
         if self.scroll_offset.y != row:
             self._adjusting = True
             self.scroll_y = self.scroll_target_y = row
@@ -442,48 +463,6 @@ class Transcript(ScrollView, can_focus=True):
             index = layout.index_of(item.key)
             if index is not None and layout.update_clock(item):
                 self.refresh_line(layout.top(index))
-
-
-THUMB_STEPS = 2
-"""Fractions of a cell by which the scrollbar's thumb has to move to be painted again."""
-
-
-def finished_strips(rows: Iterable[Strip], widget: Widget, crop: Region) -> list[Strip]:
-    """Return *rows* as they leave *widget*: in the terminal's colors and no wider than *crop*.
-
-    Textual's own way adds border, padding and background to each row in each frame. That creates
-    new strips, which lose their cached crops and renderings; the transcript has none of the three.
-    """
-    ground = widget.background_colors[1]
-    strips = list(rows)
-    for line_filter in widget.get_line_filters():
-        strips = [strip.apply_filter(line_filter, ground) for strip in strips]
-    first, last = crop.column_span
-    if (first, last) == (0, widget.region.width):
-        return strips
-    return [strip.crop(first, last) for strip in strips]
-
-
-def place_thumb(bar: ScrollBar, height: int, row: int) -> None:
-    """Update *bar* for a page of *height* rows that is read from *row* on, and paint it only if the
-    thumb visibly moves."""
-    before = _thumb_position(bar)
-    bar.set_reactive(ScrollBar.window_virtual_size, height)
-    bar.set_reactive(ScrollBar.position, float(row))
-    if _thumb_position(bar) != before:
-        bar.refresh()
-
-
-def _thumb_position(bar: ScrollBar) -> tuple[int, int, bool, bool]:
-    """Return the start and length of the thumb in fractions of a cell, and whether it is at the top
-    and at the bottom; zeros without a thumb."""
-    size, window, page = bar.size.height, bar.window_size, bar.window_virtual_size
-    if not size or not 0 < window < page:
-        return 0, 0, False, False
-    length = max(1.0, window * size / page)
-    start = (size - length) * bar.position / (page - window)
-    at_end = bar.position + window >= page
-    return int(start * THUMB_STEPS), int(length * THUMB_STEPS), bar.position <= 0, at_end
 
 
 HINT_MARGIN = 2
