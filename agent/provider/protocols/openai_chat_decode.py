@@ -295,8 +295,8 @@ class ChatDecoder(StreamDecoder):
     def _decode_chunk(
         self, chunk: JsonObject, *, is_error_event: bool = False
     ) -> list[StreamEvent]:
-        self._take_usage(chunk)
         choice = _first_choice(chunk)
+        self._take_usage(chunk, choice)
         error = chunk.get("error") or choice.get("error") or _minimax_error(chunk)
         if not error and (is_error_event or "error" in (chunk.get("type"), chunk.get("object"))):
             error = chunk
@@ -326,12 +326,12 @@ class ChatDecoder(StreamDecoder):
         )
         return message if isinstance(message, dict) and untouched else {}
 
-    def _take_usage(self, chunk: JsonObject) -> None:
+    def _take_usage(self, chunk: JsonObject, choice: JsonObject) -> None:
         """Keep the last usage that counts anything, wherever it is in the chunk."""
         nested = chunk.get("x_groq")
-        places = (chunk, _first_choice(chunk), nested if isinstance(nested, dict) else {})
-        for place in places:
-            usage = chat_usage(place.get("usage"))
+        for place in (chunk, choice, nested):
+            found = place.get("usage") if isinstance(place, dict) else None
+            usage = chat_usage(found) if found is not None else None
             if usage is not None and (self._usage is None or usage != Usage()):
                 self._usage = usage
 

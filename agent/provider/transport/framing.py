@@ -51,12 +51,10 @@ class SseDecoder:
             self._skip_lf = False
             if piece.startswith(b"\n"):
                 piece = piece[1:]
-        position = 0
-        for end in LINE_END.finditer(piece):
-            self._line += piece[position : end.start()]
-            position = end.end()
-            self._take_line(events)
-        self._line += piece[position:]
+        *lines, rest = piece.split(b"\n") if b"\r" not in piece else LINE_END.split(piece)
+        for line in lines:
+            self._take_line(bytes(self._line) + line if self._line else line, events)
+        self._line += rest
         # A CR ends its line at once; an LF after it in the next piece belongs to it.
         self._skip_lf = piece.endswith(b"\r") or (self._skip_lf and not piece)
         if self._size + len(self._line) > MAX_EVENT_BYTES:
@@ -67,12 +65,11 @@ class SseDecoder:
         """Return the last event if the body ended without its blank line (some servers do so)."""
         events: list[SseEvent] = []
         if self._line:
-            self._take_line(events)
+            self._take_line(bytes(self._line), events)
         self._dispatch(events)
         return events
 
-    def _take_line(self, events: list[SseEvent]) -> None:
-        raw = bytes(self._line)
+    def _take_line(self, raw: bytes, events: list[SseEvent]) -> None:
         self._line.clear()
         if self._at_start:
             self._at_start = False

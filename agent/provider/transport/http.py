@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from agent.provider.transport.deadline import Deadline
 from agent.provider.transport.errors import connection_error, error_from_response
 from agent.provider.transport.framing import (
     BodyDecoder,
@@ -164,14 +165,14 @@ class StreamedResponse:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         first = limits.first_event_limit(post.url)
-        self._deadline = self._deadline_after(first)
+        self._deadline = Deadline(self._deadline_after(first))
         self._waited = first
         self._response: httpx2.Response | None = None
         self._finishing = False
 
     async def __aenter__(self) -> Self:
         try:
-            async with asyncio.timeout_at(self._deadline):
+            with self._deadline:
                 urlsplit(self._post.url)  # raises for addresses that httpx2 would look up
                 request = self._client.build_request(
                     "POST",
@@ -205,6 +206,7 @@ class StreamedResponse:
         await self._close()
 
     async def _close(self) -> None:
+        self._deadline.close()
         if self._response is not None:
             await self._response.aclose()
 
@@ -223,7 +225,11 @@ class StreamedResponse:
         pieces = self._response.aiter_bytes()
         decoder = self._framing
         try:
-            while (piece := await self._next_piece(pieces)) is not None:
+            while True:
+                with self._deadline:
+                    piece = await anext(pieces, None)
+                if piece is None:
+                    break
                 events = decoder.feed(piece)
                 if events:
                     self._reset_deadline()
@@ -234,13 +240,9 @@ class StreamedResponse:
         for event in decoder.close():
             yield event
 
-    async def _next_piece(self, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
-        async with asyncio.timeout_at(self._deadline):
-            return await anext(pieces, None)
-
     def _reset_deadline(self) -> None:
         self._waited = self._limits.after_finish if self._finishing else self._limits.idle
-        self._deadline = self._deadline_after(self._waited)
+        self._deadline.move(self._deadline_after(self._waited))
 
     def _deadline_after(self, seconds: float | None) -> float | None:
         return None if seconds in (None, inf) else self._loop.time() + seconds
