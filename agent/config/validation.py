@@ -1,22 +1,25 @@
 """Validates one file's settings against ``Config``: invalid values are removed and reported.
 
-Loaded only when there is a file, since it loads pydantic.
+pydantic, which is loaded for values that have other types than the settings, converts what it can
+and says what is wrong with the rest.
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hints
 
 from agent.config.file_keys import CHECKED, file_key
 from agent.config.jsonc import KeyPath
 from agent.config.settings_schema import Config
+from agent.records.exact import ExactReader, InexactValue
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 # The lowest sensible value of a number; 0 for those not named.
 _MINIMUMS = {
@@ -58,29 +61,43 @@ class ConfigFault:
 
 def remove_invalid(raw: JsonObject) -> list[ConfigFault]:
     """Remove everything from *raw* that ``Config`` does not accept; return the faults."""
-    faults = _below_minimum(raw, ())
+    faults, found = _below_minimum(raw, ()), list[ConfigFault]()
     for fault in faults:
         _remove(raw, fault.path)
+    for path, reasons in _reasons(raw).items():
+        expectations = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
+        unknown = reasons[0].startswith("there is no")
+        message = reasons[0] if unknown else f"expected {expectations}"
+        found.append(ConfigFault(path, message))
+    for fault in reversed(found):  # from the end of a list, so that indices stay valid
+        _remove(raw, fault.path)
+    return [*faults, *found]
+
+
+def _reasons(raw: JsonObject) -> dict[KeyPath, list[str]]:
+    """Return what is wrong with the values of *raw*, by their paths."""
+    try:
+        _exact()(raw)
+    except InexactValue:
+        from pydantic import ValidationError  # as in ``_adapter``
+    else:
+        return {}
+    found: dict[KeyPath, list[str]] = {}
     try:
         _adapter().validate_python(raw)
     except ValidationError as error:
-        found: dict[KeyPath, list[str]] = {}
         for detail in error.errors(include_url=False, include_input=False):
             path = _existing_path(raw, detail["loc"])
             found.setdefault(path, []).append(_expected(path, detail["type"], detail.get("ctx")))
-        for path, reasons in found.items():
-            expectations = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
-            unknown = reasons[0].startswith("there is no")
-            message = reasons[0] if unknown else f"expected {expectations}"
-            faults.append(ConfigFault(path, message))
-        for path in reversed(list(found)):  # from the end of a list, so that indices stay valid
-            _remove(raw, path)
-    return faults
+    return found
 
 
-def build_config(raw: Mapping[str, Json]) -> Config:
+def build_config(raw: JsonObject) -> Config:
     """Return the settings from validated and merged values."""
-    return _adapter().validate_python(raw)
+    try:
+        return _exact()(raw)
+    except InexactValue:
+        return _adapter().validate_python(raw)
 
 
 def file_values(config: Config) -> JsonObject:
@@ -109,6 +126,8 @@ def _hidden(values: Mapping[str, Json]) -> JsonObject:
 
 def json_schema() -> JsonObject:
     """Return the JSON schema of a config file."""
+    from pydantic import TypeAdapter  # as in ``_adapter``
+
     CHECKED["use_attribute_docstrings"] = True  # reading them takes longer than all the rest
     try:
         return TypeAdapter(Config).json_schema()
@@ -122,7 +141,14 @@ def dotted_key(path: KeyPath) -> str:
 
 
 @cache
-def _adapter() -> TypeAdapter[Config]:
+def _exact() -> Callable[[JsonObject], Config]:
+    return ExactReader(lambda _, name: file_key(name), ignores_unknown=False).of(Config)
+
+
+@cache
+def _adapter() -> "TypeAdapter[Config]":
+    from pydantic import TypeAdapter  # kept off the start-up path
+
     return TypeAdapter(Config)
 
 

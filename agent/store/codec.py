@@ -1,20 +1,20 @@
-"""Records to JSON and back, by pydantic over the frozen dataclasses of ``agent.records``.
+"""Records to JSON and back.
 
-The schemas are built when the first record is read or written, not on import: they take some 60 ms,
-which the first frame need not wait for. Lone surrogates (half of a character, which a model or a
-file name can contain) become U+FFFD, as they cannot be written as UTF-8.
+Records that other versions wrote, or a hand, can have other values than the fields of today: these
+are left to pydantic. Lone surrogates (half of a character, which a model or a file name can
+contain) become U+FFFD, as they cannot be written as UTF-8.
 """
 
 import dataclasses
 import functools
 import json
 import logging
-import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 from agent.records.blocks import ShellBlock
 from agent.records.decisions import Decision
+from agent.records.exact import ExactReader, InexactValue
 from agent.records.json import encodable
 from agent.records.messages import (
     FilePart,
@@ -27,7 +27,7 @@ from agent.records.messages import (
 )
 
 if TYPE_CHECKING:
-    from pydantic_core import SchemaSerializer, SchemaValidator
+    from pydantic_core import SchemaValidator
 
 log = logging.getLogger(__name__)
 
@@ -60,80 +60,119 @@ RARE_FIELDS: dict[type, frozenset[str]] = {
 """Fields that are not stored while they are empty."""
 
 
+WORTH_PYDANTIC = 10_000
+"""Records of a kind after which pydantic reads them: it needs 0.1 s to load, then a third of the
+time."""
+
+
 class _Codec(Generic[T]):
     """The codec of one kind of record. *hint* is its type as pydantic reads it."""
 
     def __init__(self, hint: Any) -> None:
-        from pydantic import TypeAdapter  # kept off the start-up path
-
-        self._schema = stored_schema(TypeAdapter[T](hint).core_schema)
-
-    @functools.cached_property
-    def _serializer(self) -> "SchemaSerializer":
-        from pydantic_core import SchemaSerializer  # kept off the start-up path
-
-        return SchemaSerializer(self._schema)
-
-    @functools.cached_property
-    def _validator(self) -> "SchemaValidator":
-        from pydantic_core import SchemaValidator  # kept off the start-up path
-
-        return SchemaValidator(self._schema)
-
-    def encode(self, record: T) -> str:
-        try:
-            return self._serializer.to_json(record, by_alias=True).decode()
-        except ValueError:
-            # Lone surrogates, or tool input nested deeper than the fast serializer goes.
-            return encodable(json.dumps(_stored_value(record), ensure_ascii=False))
+        self._hint = hint
+        self._left = WORTH_PYDANTIC
 
     def decode(self, data: str) -> T:
+        if not self._left:
+            return self._converted(data)
+        self._left -= 1
+        try:
+            return self._exact(json.loads(data))
+        except InexactValue:
+            return self._converted(data)
+
+    def _converted(self, data: str) -> T:
         try:
             return self._validator.validate_json(data)
         except ValueError:
             return self._validator.validate_python(json.loads(data))
 
+    @functools.cached_property
+    def _exact(self) -> Callable[[Any], T]:
+        return _EXACT.of(self._hint)
+
+    @functools.cached_property
+    def _validator(self) -> "SchemaValidator":
+        from pydantic import TypeAdapter  # only for what other versions or hands have written
+        from pydantic_core import SchemaValidator  # as above
+
+        return SchemaValidator(stored_schema(TypeAdapter[T](self._hint).core_schema))
+
+
+def _key_of(kind: type, name: str) -> str:
+    return STORED_KEYS.get(kind, {}).get(name, name)
+
+
+_EXACT = ExactReader(_key_of, ignores_unknown=True)
+
+
+def _encode(record: Any) -> str:
+    try:
+        text = _ENCODER.encode(record)
+    except ValueError:  # a number that JSON does not have: null, as pydantic writes it
+        numbers = json.dumps(record, default=_object)
+        text = _ENCODER.encode(json.loads(numbers, parse_constant=lambda _: None))
+    return encodable(text)
+
 
 @functools.cache
-def _sessions() -> _Codec[Session]:
-    return _Codec(Session)
+def _layout(kind: type[Any]) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return the names and keys of the fields of a class, and the keys of its rare fields."""
+    names = [each.name for each in dataclasses.fields(kind)]
+    rare = RARE_FIELDS.get(kind, ())
+    keys = tuple(_key_of(kind, name) for name in names if name in rare)
+    return tuple((name, _key_of(kind, name)) for name in names), keys
 
 
-@functools.cache
-def _messages() -> _Codec[Message]:
-    return _Codec(Message)
+def _object(record: object) -> dict[str, Any]:
+    """Return *record* as an object under its stored keys."""
+    fields, rare = _layout(record.__class__)
+    made = {key: getattr(record, name) for name, key in fields}
+    for key in rare:
+        if not made[key]:
+            del made[key]
+    return made
 
 
-@functools.cache
-def _parts() -> _Codec[Part]:
-    return _Codec(Part)
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False,
+    allow_nan=False,
+    check_circular=False,
+    separators=(",", ":"),
+    default=_object,
+)
+
+
+_SESSIONS = _Codec[Session](Session)
+_MESSAGES = _Codec[Message](Message)
+_PARTS = _Codec[Part](Part)
 
 
 def encode_session(session: Session) -> str:
-    return _sessions().encode(session)
+    return _encode(session)
 
 
 def encode_message(message: Message) -> str:
-    return _messages().encode(message)
+    return _encode(message)
 
 
 def encode_part(part: Part) -> str:
-    return _parts().encode(part)
+    return _encode(part)
 
 
 def decode_session(data: str) -> Session:
     """Decode a session. Raises ``ValueError`` for other data."""
-    return _sessions().decode(data)
+    return _SESSIONS.decode(data)
 
 
 def decode_message(data: str) -> Message:
     """Decode a message. Raises ``ValueError`` for other data."""
-    return _messages().decode(data)
+    return _MESSAGES.decode(data)
 
 
 def decode_part(data: str) -> Part:
     """Decode a part. Raises ``ValueError`` for other data."""
-    return _parts().decode(data)
+    return _PARTS.decode(data)
 
 
 def decode_all(decode: Callable[[str], T], rows: Iterable[str]) -> list[T]:
@@ -148,28 +187,12 @@ def decode_all(decode: Callable[[str], T], rows: Iterable[str]) -> list[T]:
     return records
 
 
-def _stored_value(value: Any) -> Any:
-    """*value* as plain JSON data, records as objects under their stored keys."""
-    if dataclasses.is_dataclass(value):
-        keys = STORED_KEYS.get(type(value), {})
-        return {
-            keys.get(field.name, field.name): _stored_value(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-        }
-    if _is_node(value):
-        return {key: _stored_value(item) for key, item in value.items()}
-    if _is_list(value) or _is_tuple(value):
-        return [_stored_value(item) for item in value]
-    return value
-
-
 Schema: TypeAlias = Any
 """A pydantic core schema: nested dictionaries and lists. Unknown content is kept as it is."""
 
 
 def stored_schema(schema: Schema) -> Schema:
-    """Return a copy of *schema* with the keys of ``STORED_KEYS`` and without empty
-    ``RARE_FIELDS``."""
+    """Return a copy of *schema* with the keys of ``STORED_KEYS``."""
     if _is_list(schema):
         return [stored_schema(value) for value in schema]
     if not _is_node(schema):
@@ -181,9 +204,7 @@ def stored_schema(schema: Schema) -> Schema:
         for field in copy["schema"]["fields"]:
             key = STORED_KEYS.get(copy["cls"], {}).get(field["name"])
             if key is not None:
-                field.update(validation_alias=key, serialization_alias=key)
-            if field["name"] in RARE_FIELDS.get(copy["cls"], ()):
-                field["serialization_exclude_if"] = operator.not_
+                field["validation_alias"] = key
     return copy
 
 
@@ -193,7 +214,3 @@ def _is_node(schema: Schema) -> TypeGuard[dict[str, Any]]:
 
 def _is_list(schema: Schema) -> TypeGuard[list[Any]]:
     return isinstance(schema, list)
-
-
-def _is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
-    return isinstance(value, tuple)
