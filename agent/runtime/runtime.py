@@ -67,6 +67,7 @@ from agent.session.prompt.slash_commands import SlashCommands
 from agent.session.prompt.system_prompt import SystemPrompt
 from agent.session.queue import Queues
 from agent.session.repository import SessionRepository
+from agent.session.review.change_source import ChangeSource, LocalChanges
 from agent.session.review.context_usage import ContextMeter
 from agent.session.service import SessionService
 from agent.session.snapshots.by_project import ProjectSnapshots
@@ -132,6 +133,8 @@ class Runtime:
     """The files of the folder and its project."""
     git_status: Callable[[], Awaitable[str | None]]
     """Returns ``git status --porcelain=v2 --branch`` of the folder, None outside a repository."""
+    changes: ChangeSource
+    """The changes of the project to review."""
     server: str = ""
     """The address of the server that the sessions are on, "" if they are here."""
     notices: tuple[str, ...]
@@ -383,6 +386,7 @@ def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) 
         code=code,
         files=FileIndex(str(opened.directory), str(opened.project)),
         git_status=partial(git, str(opened.directory), "status", "--porcelain=v2", "--branch"),
+        changes=LocalChanges(opened.project),
     )
 
 

@@ -134,7 +134,8 @@ async def init(context: ActionContext, argument: str) -> None:
     """Send the request as a prompt. What the user wrote is trusted."""
     from agent.session.prompt.templates import init_prompt  # loads the agent package
 
-    context.live.runtime.trust.trust_own_file()
+    if not context.live.runtime.server:
+        context.live.runtime.trust.trust_own_file()
     await context.live.send(init_prompt(argument))
 
 

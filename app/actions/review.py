@@ -39,21 +39,19 @@ async def review(context: ActionContext, argument: str) -> None:
 
 async def _changes(context: ActionContext, argument: str) -> "ReviewedChanges | None":
     """Return the changes that *argument* names, None if it names none."""
-    from agent.session.review import changes  # only for a review
-
     runtime = context.live.runtime
     word, _, rest = argument.strip().partition(" ")
     match word.lower().lstrip("#"), rest.strip():
         case "", "":
             return await _first_changes(context)
         case "tree", "":
-            return await changes.working_tree_changes(runtime.project)
+            return await runtime.changes.working_tree()
         case "turn", "":
             return await _session_changes(context, last_turn=True)
         case "session", "":
             return await _session_changes(context, last_turn=False)
         case "branch", base if " " not in base:
-            return await changes.branch_changes(runtime.project, base)
+            return await runtime.changes.branch(base)
         case "pr", number if number.lstrip("#").isdigit():
             return await _pull_request(context, number.lstrip("#"))
         case number, "" if number.isdigit():
@@ -63,22 +61,18 @@ async def _changes(context: ActionContext, argument: str) -> "ReviewedChanges | 
 
 
 async def _pull_request(context: ActionContext, number: str) -> "ReviewedChanges":
-    from agent.session.review.changes import pull_request_changes  # only for a review
-
     runtime = context.live.runtime
     if not runtime.trust.trusted and runtime.trust.status != "nothing":
         # gh asks git about the repository, whose configuration can name programs.
         raise NothingToDo("gh reads the settings of this repository: /trust the folder first.")
-    return await pull_request_changes(runtime.project, number)
+    return await runtime.changes.pull_request(number)
 
 
 async def _first_changes(context: ActionContext) -> "ReviewedChanges":
     """Return the changes of the working tree, or without a repository or changes those of the
     session."""
-    from agent.session.review.changes import working_tree_changes  # only for a review
-
     try:
-        found = await working_tree_changes(context.live.runtime.project)
+        found = await context.live.runtime.changes.working_tree()
     except NothingToDo:
         if context.live.session is None:
             raise

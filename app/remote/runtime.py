@@ -30,6 +30,7 @@ from agent.transfer.opencode_records import (
     text_of,
     texts_of,
 )
+from app.remote.changes import RemoteChanges
 from app.remote.connection import Connection
 from app.remote.mirror import Mirror
 from app.remote.requests import RemotePermissions, RemoteQuestions, RemoteRequests, Sender
@@ -132,6 +133,7 @@ class RemoteOpener:
             commands=commands,
             files=RemoteFiles(connection),
             git_status=RemoteGit(connection),
+            changes=RemoteChanges(connection),
             server=connection.address,
             notices=(),
         )

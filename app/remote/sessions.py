@@ -32,9 +32,13 @@ from agent.session.user_compaction import CompactionRequests
 from agent.session.user_shell import UserShell
 from agent.store.store import Store
 from agent.transfer.opencode_records import dict_of, dicts_of, session_record, text_of
+from app.remote.changes import RemoteChangeReader
 from app.remote.connection import Connection
 from app.remote.mirror import Mirror
 from app.remote.requests import Sender
+
+BUILT_IN = frozenset({"init", "review"})
+"""Commands that each server has; they give way to the actions of their names."""
 
 NOT_THERE = "Not available for a session on a server: do it where the server runs."
 
@@ -61,6 +65,7 @@ class RemoteCommands(SlashCommands):
                 description=text_of(each.get("description")),
                 template="",
                 source="the server",
+                kind="built in" if text_of(each.get("name")) in BUILT_IN else "command",
             )
             for each in dicts_of(listed)
         )
@@ -109,7 +114,10 @@ class RemoteRepository(SessionRepository):
         parent_id: str | None = None,
         title: str = "",
         session_id: str | None = None,
+        folders: tuple[str, str] | None = None,
     ) -> Session:
+        if folders is not None:
+            raise NothingToDo(NOT_THERE)
         body: JsonObject = {"agent": agent}
         if title:
             body["title"] = title
@@ -170,6 +178,10 @@ class RemoteUndo(Undo):
         self._connection = connection
         self._mirror = mirror
 
+    @property
+    def changes(self) -> RemoteChangeReader:
+        return RemoteChangeReader(self._store, self._connection)
+
     async def plan(self, session_id: str, checkpoint: str | None = None) -> UndoPlan | None:
         if checkpoint is not None:
             raise NothingToDo("The sessions are on a server, which restores no checkpoints.")
@@ -205,9 +217,20 @@ class RemoteUndo(Undo):
         return ()
 
     async def redo(self, session_id: str) -> tuple[str, ...] | None:
-        if (await self._store.session(session_id)).undone_at is None:
+        """Restore the last prompt that was taken back: the server hides what follows the next."""
+        undone_at = (await self._store.session(session_id)).undone_at
+        if undone_at is None:
             return None
-        await self._mirror.add(await self._connection.post(f"/session/{session_id}/unrevert", {}))
+        messages = await self._store.messages(session_id)
+        hidden = messages[len(messages_before(messages, undone_at)) :]
+        following = [item.message.id for item in hidden if _is_prompt(item)][1:]
+        path = f"/session/{session_id}"
+        if following:
+            body: JsonObject = {"messageID": following[0]}
+            info = await self._connection.post(f"{path}/revert", body)
+        else:
+            info = await self._connection.post(f"{path}/unrevert", {})
+        await self._mirror.add(info)
         return ()
 
 

@@ -14,6 +14,7 @@ from agent.custom_commands import CommandInfo
 from agent.git import git
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price
+from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionReply, Question, QuestionReply
@@ -25,6 +26,7 @@ from app.server.answers import (
     Branch,
     ChangedFile,
     FileContent,
+    FileDiffAnswer,
     FileNode,
     McpAnswer,
     PathAnswer,
@@ -78,6 +80,13 @@ class ProjectRoutes:
             Endpoint("GET", "/lsp", "The language servers", self.empty_list, list[JsonObject]),
             Endpoint("GET", "/formatter", "The formatters", self.empty_list, list[JsonObject]),
             Endpoint("GET", "/vcs", "The branch", self.vcs, Branch),
+            Endpoint(
+                "GET",
+                "/vcs/diff",
+                "The changes since the last commit or the main branch",
+                self.vcs_diff,
+                list[FileDiffAnswer],
+            ),
             Endpoint("GET", "/find", "Search text in files", self.find_text, list[JsonObject]),
             Endpoint("GET", "/find/file", "Search files by name", self.find_files, list[str]),
             Endpoint("GET", "/find/symbol", "Search symbols", self.empty_list, list[JsonObject]),
@@ -216,6 +225,17 @@ class ProjectRoutes:
         runtime = await self._runtime(request)
         branch = await git(str(runtime.directory), "rev-parse", "--abbrev-ref", "HEAD")
         return {"branch": branch.strip()} if branch else {}
+
+    async def vcs_diff(self, request: Request) -> Json:
+        """The uncommitted changes, or with ``mode=branch`` all since the main branch; none outside
+        a repository."""
+        changes = (await self._runtime(request)).changes
+        try:
+            branch = request.query_params.get("mode") == "branch"
+            found = await (changes.branch("") if branch else changes.working_tree())
+        except NothingToDo:
+            return []
+        return [shapes.file_diff_shape(file.block) for file in found.files]
 
     async def find_text(self, request: Request) -> Json:
         runtime = await self._runtime(request)

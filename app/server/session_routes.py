@@ -237,13 +237,17 @@ class SessionRoutes:
         )
 
     async def revert(self, request: Request) -> Json:
-        """Undo the prompt that *messageID* belongs to and all later ones, with their files."""
+        """Undo the prompt that *messageID* belongs to and all later ones, with their files. One
+        that was undone with earlier ones stays undone, and those are restored."""
         folder, session = await self._named(request)
         body = await read_body(request, RevertBody)
         messages = await folder.runtime.store.messages(session.id)
         target = _prompt_of_message(messages, body.message_id)
         position = {item.message.id: number for number, item in enumerate(messages)}
         undo = folder.runtime.sessions.undo
+        while position.get(session.undone_at or "", len(messages)) < position[target]:
+            await undo.redo(session.id)
+            session = await folder.runtime.store.session(session.id)
         while (plan := await undo.plan(session.id)) is not None:
             if position[plan.message_id] < position[target]:
                 break

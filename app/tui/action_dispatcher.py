@@ -45,7 +45,6 @@ EARLY = frozenset(
 NOT_ON_A_SERVER = frozenset(
     {
         "app.stats",
-        "folder.init",
         "folder.instructions",
         "folder.memory",
         "folder.remember",
@@ -60,7 +59,6 @@ NOT_ON_A_SERVER = frozenset(
         "prompt.take-back",
         "session.aside",
         "session.budget",
-        "session.changes",
         "session.context",
         "session.goal",
         "session.import",

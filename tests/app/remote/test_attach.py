@@ -1,5 +1,8 @@
 """The full screen on a session of a server."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from agent.records.errors import NothingToDo
@@ -216,6 +219,86 @@ async def test_a_change_is_undone_and_redone(served: Served, attach: Attach) -> 
         await running.pilot.press("ctrl+c")
         await running.type("/redo", "enter")
         await running.until(changed.exists)
+
+
+async def test_redo_restores_one_prompt_after_the_other(served: Served, attach: Attach) -> None:
+    for name in ("a.txt", "b.txt"):
+        served.model.script(
+            answer(Call("write", {"file_path": name, "content": "new\n"}), Finish("calls")),
+            answer(Text(f"Wrote {name}."), Finish("stop")),
+        )
+    first, second = served.project / "a.txt", served.project / "b.txt"
+    async with attach() as running:
+        for name in ("a.txt", "b.txt"):
+            await running.type(f"write {name}", "enter")
+            await running.until_shown("Create this file?")
+            await running.pilot.press("o")
+            await running.until_shown(f"Wrote {name}.")
+            await running.until_idle()
+        for prompt in ("write b.txt", "write a.txt"):
+            await running.type("/undo", "enter")
+            await running.until_shown("is deleted")
+            await running.pilot.press("enter")
+            await running.until(lambda prompt=prompt: running.prompt == prompt)
+            await running.pilot.press("ctrl+c")
+        assert not first.exists()
+        await running.type("/redo", "enter")
+        await running.until(first.exists)
+        await running.until_shown("Wrote a.txt.")
+        assert not second.exists()
+        assert "Wrote b.txt." not in running.text()
+        await running.type("/redo", "enter")
+        await running.until(second.exists)
+        await running.until_shown("Wrote b.txt.")
+
+
+async def test_changes_of_the_server_are_reviewed(served: Served, attach: Attach) -> None:
+    served.model.script(
+        answer(Call("write", {"file_path": "a.txt", "content": "by the agent\n"}), Finish("calls")),
+        answer(Text("Written."), Finish("stop")),
+        answer(Text("I see your comment."), Finish("stop")),
+    )
+    async with attach() as running:
+        await running.type("write it", "enter")
+        await running.until_shown("Create this file?")
+        await running.pilot.press("o")
+        await running.until_shown("Written.")
+        await running.until_idle()
+        await running.type("/review turn", "enter")
+        await running.until_shown("Review of the last turn")
+        await running.until_shown("by the agent")
+        assert "revert" not in running.text()
+        await running.pilot.press("c")
+        await running.type("Why this?", "enter")
+        await running.pilot.press("enter")
+        await running.until_shown("I see your comment.")
+        await running.until_idle()
+        for base in ("branch other", "pr 3"):
+            await running.type(f"/review {base}", "enter")
+            await running.until_shown("server compares" if "other" in base else "no pull requests")
+    assert "Why this?" in str(served.model.requests[2].body)
+
+
+async def test_uncommitted_changes_of_the_server_are_reviewed(
+    served: Served, attach: Attach
+) -> None:
+    for arguments in ("init -q", "add .", "commit -q --allow-empty -m first"):
+        await git(served.project, *arguments.split())
+    (served.project / "mine.txt").write_text("by hand\n")
+    async with attach() as running:
+        await running.type("/review", "enter")
+        await running.until_shown("Review of the working tree")
+        await running.until_shown("by hand")
+        await running.pilot.press("escape")
+        await running.type("/init", "enter")
+        await running.until_idle()
+    assert "AGENTS.md" in str(served.model.requests[0].body)
+
+
+async def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    program = await asyncio.create_subprocess_exec("git", *identity, *arguments, cwd=folder)
+    assert await program.wait() == 0
 
 
 async def test_shell_commands_run_at_the_server(served: Served, attach: Attach) -> None:

@@ -146,6 +146,28 @@ async def test_a_change_shows_its_diff_and_can_be_undone(served: Served) -> None
     assert changed.read_text() == "new\n"
 
 
+async def test_a_revert_to_a_later_message_restores_what_is_before_it(served: Served) -> None:
+    session = await served.session()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        served.model.script(
+            answer(Call("write", {"file_path": name, "content": "x\n"}), Finish("calls")),
+            answer(Text("Done."), Finish("end")),
+        )
+        async with served.stream() as stream:
+            await served.send(session, name)
+            asked = await stream.next("permission.asked")
+            await served.call("POST", f"/permission/{asked['id']}/reply", {"reply": "once"})
+            await stream.next("session.idle")
+    messages = await served.call("GET", f"/session/{session}/message")
+    first, second, _ = (m["info"]["id"] for m in messages if m["info"]["role"] == "user")
+    path = f"/session/{session}/revert"
+    await served.call("POST", path, {"messageID": first})
+    assert not list(served.project.glob("*.txt"))
+    later = await served.call("POST", path, {"messageID": second})
+    assert later["revert"] == {"messageID": second}
+    assert [each.name for each in served.project.glob("*.txt")] == ["a.txt"]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -181,6 +203,17 @@ async def test_editors_apply_the_diff_of_a_request(served: Served, before: str, 
     (patched / "a.txt").write_text(before)
     await git_apply(patched, file["patch"])
     assert (patched / "a.txt").read_text() == after
+
+
+async def test_uncommitted_changes_are_listed(served: Served) -> None:
+    assert await served.call("GET", "/vcs/diff?mode=git") == []
+    program = await asyncio.create_subprocess_exec("git", "init", "-q", cwd=served.project)
+    assert await program.wait() == 0
+    (served.project / "new.txt").write_text("one\n")
+    (file,) = await served.call("GET", "/vcs/diff?mode=git")
+    assert (file["file"], file["status"], file["additions"]) == ("new.txt", "added", 1)
+    assert file["patch"].endswith("+one\n")
+    assert await served.call("GET", "/vcs/diff?mode=branch") == []
 
 
 async def git_apply(folder: Path, diff: str) -> None:
