@@ -13,6 +13,7 @@ from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.usage import Usage
 
 
 @frozen
@@ -67,6 +68,18 @@ class MessageUpdated:
     number: int = field(default=0, compare=False)
     """The place in the history, as in ``MessageWithParts``; 0 where it did not change."""
     type: Literal["message.updated"] = "message.updated"
+
+
+@frozen
+class ResponseEnded:
+    """The end of a model's response. Calls of it can still run; the message is saved again once
+    they have ended. Nothing of it is discarded for another attempt from now on."""
+
+    session_id: str
+    message_id: str
+    usage: Usage | None
+    """None if the provider reports none."""
+    type: Literal["response.ended"] = "response.ended"
 
 
 @frozen
@@ -248,6 +261,7 @@ Event: TypeAlias = (
     | SessionIdle
     | SessionError
     | MessageUpdated
+    | ResponseEnded
     | MessageRemoved
     | PartUpdated
     | PartDelta

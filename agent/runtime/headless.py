@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agent.bus import Subscription
 from agent.permission.rules import ALLOWED_BY_NAME, matches
@@ -27,7 +28,7 @@ from agent.records.events import (
 )
 from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
-from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest, Question
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
@@ -99,6 +100,14 @@ class HeadlessResult:
                 return FAILED
 
 
+class Asker(Protocol):
+    """Puts requests that were not approved in advance to somebody who replies to the services. The
+    same request can come twice."""
+
+    def ask(self, request: PermissionRequest) -> None: ...
+    def ask_question(self, question: Question) -> None: ...
+
+
 @dataclass(slots=True)
 class HeadlessRun:
     """Runs one prompt. *approved* is what the caller allowed beforehand."""
@@ -109,8 +118,10 @@ class HeadlessRun:
     result: HeadlessResult | None = None
     missing_servers: tuple[str, ...] = ()
     """Sentences on the MCP servers that could not be used when the run began."""
-    _stopped: bool = False
-    _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart])
+    asker: Asker | None = None
+    """Is asked in place of a refusal, if there is one."""
+    _stopped: bool = field(default=False, init=False)
+    _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart], init=False)
 
     async def session(
         self, *, resume: bool, session_id: str | None, fork: bool, title: str = ""
@@ -152,7 +163,7 @@ class HeadlessRun:
             return isinstance(event, PermissionAsked | QuestionAsked)
 
         with self.runtime.bus.subscribe(asks) as requests:
-            self._answer_pending()
+            self.answer_pending()
             answering = asyncio.create_task(self._answer_all(requests), name="answering")
             try:
                 yield
@@ -165,14 +176,21 @@ class HeadlessRun:
                 case PermissionAsked(request=request):
                     self._answer(request)
                 case QuestionAsked(question=question):
-                    self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
+                    self._answer_question(question)
                 case _:  # requests were lost
-                    self._answer_pending()
+                    self.answer_pending()
 
-    def _answer_pending(self) -> None:
+    def answer_pending(self) -> None:
+        """Answer every pending request once more, or pass it to the asker."""
         for request in self.runtime.permissions.pending():
             self._answer(request)
         for question in self.runtime.questions.pending():
+            self._answer_question(question)
+
+    def _answer_question(self, question: Question) -> None:
+        if self.asker is not None:
+            self.asker.ask_question(question)
+        else:
             self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
 
     async def wait_for_servers(self) -> None:
@@ -228,6 +246,9 @@ class HeadlessRun:
         service = self.runtime.permissions
         if not left:
             service.reply(request.id, PermissionReply("once", by="policy"))
+            return
+        if self.asker is not None:
+            self.asker.ask(request)
             return
         what = "; ".join(f"{one.need.permission} of `{one.need.pattern}`" for one in left)
         if any(one.need.permission == "doom_loop" for one in left):

@@ -12,8 +12,7 @@ import queue
 import threading
 from typing import Any, cast
 
-READ_SIZE = 65_536
-"""Bytes that are read at once."""
+from app.toolkit.input_lines import InputLines
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 """Codes of JSON-RPC 2.0."""
@@ -24,17 +23,13 @@ class StdioTransport:
 
     def __init__(self, source: int, sink: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._lines = InputLines(source, "acp-input")
         self._writing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = (
             queue.SimpleQueue()
         )
         self._closed = False
         self._prompts: dict[str, str] = {}
-        for name, work, descriptor in (
-            ("acp-input", self._read, source),
-            ("acp-output", self._write, sink),
-        ):
-            threading.Thread(target=work, args=(descriptor,), name=name, daemon=True).start()
+        threading.Thread(target=self._write, args=(sink,), name="acp-output", daemon=True).start()
 
     async def send(self, message: dict[str, Any]) -> None:
         """Write a message. Raises ``ConnectionError`` when the client no longer reads."""
@@ -50,9 +45,7 @@ class StdioTransport:
 
     async def receive(self) -> dict[str, Any] | None:
         """Return the next message, None at the end. Other lines are answered with an error."""
-        while (line := await self._lines.get()) is not None:
-            if not line.strip():
-                continue
+        while (line := await self._lines.next()) is not None:
             try:
                 message: object = json.loads(line)
             except ValueError:
@@ -91,16 +84,6 @@ class StdioTransport:
         error = {"code": code, "message": why}
         await self.send({"jsonrpc": "2.0", "id": None, "error": error})
 
-    def _read(self, source: int) -> None:
-        rest = b""
-        while data := _chunk(source):
-            *lines, rest = (rest + data).split(b"\n") if b"\n" in data else (rest + data,)
-            for line in lines:
-                self._call(self._lines.put_nowait, line)
-        if rest:
-            self._call(self._lines.put_nowait, rest)
-        self._call(self._lines.put_nowait, None)
-
     def _write(self, sink: int) -> None:
         while (entry := self._writing.get()) is not None:
             data, written = entry
@@ -112,20 +95,12 @@ class StdioTransport:
             except OSError as error:
                 fault = error
                 # A client that reads no more gets no request, so none can be answered: the end.
-                self._call(self._lines.put_nowait, None)
+                self._lines.end()
             self._call(_settle, written, fault)
 
     def _call(self, function: Any, *arguments: object) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *arguments)
-
-
-def _chunk(source: int) -> bytes:
-    """Return some bytes, none at the end or when the input failed, which is the same here."""
-    try:
-        return os.read(source, READ_SIZE)
-    except OSError:
-        return b""
 
 
 def _key(request_id: object) -> str:

@@ -35,8 +35,12 @@ WITHOUT_EFFECT: Mapping[str, int] = {
     "--allow-dangerously-skip-permissions": 0,
     "--log-level": 1,
     "--color": 1,
+    "--thinking-display": 1,
 }
 """Options that can be dropped, each with the number of its values."""
+
+PRINTING = frozenset({"-p", "--print", "--input-format", "--output-format"})
+"""Options of Claude Code for a prompt without the screen."""
 
 GLOBAL = frozenset({"--print-logs", "--pure", "--log-level"})
 """Options that can stand before the name of a command."""
@@ -72,7 +76,6 @@ REJECTED: Mapping[str, str] = {
     **dict.fromkeys(("--json-schema", "--output-schema"), _SCHEMA),
     "--session-id": "Ids are generated here: each JSON line has the session's; -s ID continues it.",
     **dict.fromkeys(("--no-session-persistence", "--ephemeral"), _STORED),
-    "--permission-prompt-tool": "No one can be asked in run: use --auto-approve or --deny.",
     "--max-thinking-tokens": "Use --effort LEVEL.",
     "--json": _FORMATS,
     **dict.fromkeys(
@@ -84,6 +87,20 @@ REJECTED: Mapping[str, str] = {
 }
 """Options that cannot work here, each with the alternative."""
 
+HARMLESS: Mapping[str, str] = {
+    "--system-prompt": "",
+    "--append-system-prompt": "",
+    "--tools": "default",
+}
+"""Values of rejected options that ask for nothing."""
+
+THINKING: Mapping[str, tuple[str, ...]] = {
+    "adaptive": (),
+    "enabled": (),
+    "disabled": ("--effort", "none"),
+}
+"""Values that Claude Code's ``--thinking`` has; the own option has none."""
+
 _VALUES: Mapping[str, Mapping[str, tuple[str, ...] | str]] = {
     "--output-format": {
         "text": ("--format", "text"),
@@ -92,7 +109,7 @@ _VALUES: Mapping[str, Mapping[str, tuple[str, ...] | str]] = {
     },
     "--input-format": {
         "text": (),
-        "stream-json": "The prompt is read as text: pass it as an argument, or pipe it in.",
+        "stream-json": ("--input-format", "stream-json"),
     },
     "--format": {"default": ("--format", "text")},
     "--permission-mode": {
@@ -128,9 +145,9 @@ class ForeignOption(Exception):
 
 
 def asks_for_run(argv: list[str]) -> bool:
-    """Return whether *argv* has Claude Code's option for one prompt without the screen."""
+    """Return whether *argv* has an option that Claude Code has only without the screen."""
     own = argv[: argv.index("--")] if "--" in argv else argv
-    return any(word in {"-p", "--print"} for word in own)
+    return any(word.partition("=")[0] in PRINTING for word in own)
 
 
 def command_first(argv: list[str]) -> list[str]:
@@ -176,14 +193,18 @@ def _own_words(argv: list[str]) -> Iterator[str]:
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if equals:
             words.append(value)
-        if name in REJECTED:
+        if name in HARMLESS and words and words[-1] == HARMLESS[name]:
+            words.pop()
+        elif name in REJECTED:
             raise ForeignOption(f"{name} does not work here. {REJECTED[name]}")
-        if name in ALIASES:
+        elif name in ALIASES:
             yield from ALIASES[name]
         elif name in WITHOUT_EFFECT:
             del words[len(words) - max(WITHOUT_EFFECT[name], len(equals)) :]
         elif name in _RULES:
             yield from _rules(name, words)
+        elif name == "--thinking" and words and words[-1] in THINKING:
+            yield from THINKING[words.pop()]
         elif (option := _VALUE_NAMES.get(name, name)) in _VALUES and words:
             yield from _translated(option, words.pop())
         elif name == "-s" and words and words[-1] in _VALUES["--sandbox"]:

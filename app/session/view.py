@@ -249,6 +249,7 @@ class SessionView:
                 | events.ShellChanged()
                 | events.SessionDiff()
                 | events.Compacted()
+                | events.ResponseEnded()
                 | events.FileEdited()
                 | events.McpChanged()
                 | events.LspChanged()

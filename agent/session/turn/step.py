@@ -13,6 +13,7 @@ from agent.provider.transport.retry import give_up_reason, retry_delay
 from agent.provider.usage_parsing import cost as cost_of
 from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
+from agent.records.events import ResponseEnded
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import (
@@ -115,6 +116,8 @@ class Step:
             end = await self._ask(client, request)
             self._stream_end = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
+                ended = ResponseEnded(self._message.session_id, self._message.id, end.usage)
+                self._services.bus.publish(ended)
                 return await self._close(end, request)
             wait = retry_delay(
                 attempt,

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from agent.runtime.headless import HeadlessRun
     from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
+    from app.cli.run.foreign_formats import ClaudeLines
     from app.cli.run.writers import Writer
 
+
+STREAMED = "stream-json"
 
 MAX_NAMED = 6
 """Ignored files that are named."""
@@ -78,7 +81,8 @@ class PreparedRun:
 
     headless: "HeadlessRun"
     session: "Session"
-    prompt: "PromptInput"
+    prompt: "PromptInput | None"
+    """None if prompts come on standard input."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -99,9 +103,7 @@ def parser() -> argparse.ArgumentParser:
         "a - at the end waits for standard input",
     )
     add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
-    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
-    add("--agent", metavar="NAME", help="the agent (build, plan, …)")
-    add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
+    _add_model(result)
     add("-c", "--continue", dest="resume", action="store_true", help="continue the latest session")
     add("-s", "--session", metavar="ID", help="continue this session")
     add("--fork", action="store_true", help="with -c or -s: fork the session")
@@ -148,6 +150,13 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+def _add_model(result: argparse.ArgumentParser) -> None:
+    add = result.add_argument
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
+    add("--agent", metavar="NAME", help="the agent (build, plan, …)")
+    add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
+
+
 def _add_output(result: argparse.ArgumentParser) -> None:
     add = result.add_argument
     add(
@@ -163,6 +172,18 @@ def _add_output(result: argparse.ArgumentParser) -> None:
         help="also print text as it streams (--format json or claude)",
     )
     add("--thinking", action="store_true", help="also print reasoning (--format opencode)")
+    add(
+        "--input-format",
+        choices=("text", "stream-json"),
+        default="text",
+        help="stream-json: prompts are lines of standard input, as Claude Code's SDKs write them "
+        "(--format claude)",
+    )
+    add(
+        "--permission-prompt-tool",
+        choices=("stdio",),
+        help="with --input-format stream-json: ask the program there instead of refusing",
+    )
     add("--print-logs", action="store_true", help="also write the log to standard error")
 
 
@@ -213,6 +234,8 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
     error = _usage_error(arguments)
     if error:
         return report(error, USAGE)
+    if arguments.input_format == STREAMED:
+        return asyncio.run(_run(arguments, "", ""))
     words: list[str] = arguments.message
     awaited = words[-1:] == ["-"]  # that is standard input
     message = " ".join(words[:-1] if awaited else words)
@@ -232,6 +255,16 @@ def _usage_error(arguments: argparse.Namespace) -> str:
         return "--fork needs the session to copy: add --continue or --session ID."
     if not arguments.directory.is_dir():
         return f"There is no folder {arguments.directory}."
+    streamed = arguments.input_format == STREAMED
+    if streamed and arguments.format != "claude":
+        return "--input-format stream-json needs --format claude (--output-format stream-json)."
+    if streamed and (arguments.message or arguments.file or arguments.command or arguments.check):
+        return (
+            "With --input-format stream-json, prompts come on standard input: pass no message, "
+            "--file, --command or --check."
+        )
+    if arguments.permission_prompt_tool and not streamed:
+        return "--permission-prompt-tool needs --input-format stream-json."
     missing = [name for name in arguments.file if not Path(name).exists()]
     return f"There is no file {missing[0]}." if missing else ""
 
@@ -274,10 +307,13 @@ async def _prepare(
         fork=arguments.fork,
         title=arguments.title or "",
     )
-    prompt = await prompt_of(arguments, message, piped, headless, session)
-    if prompt.model and (note := runtime.catalog.unlisted(prompt.model)):
+    prompt = None
+    if arguments.input_format != STREAMED:
+        prompt = await prompt_of(arguments, message, piped, headless, session)
+    model: str | None = prompt.model if prompt else arguments.model
+    if model and (note := runtime.catalog.unlisted(model)):
         report(f"{note} It is used anyway.")
-    _report_effort(runtime, prompt.model or session.model, prompt.effort)
+    _report_effort(runtime, model or session.model, prompt.effort if prompt else arguments.effort)
     await headless.wait_for_servers()
     if arguments.format == "json":  # the others write notices to standard error
         for sentence in headless.missing_servers:
@@ -346,7 +382,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         env=env,
         overrides=overrides,
         auto=arguments.auto,
-        answering="none",
+        answering="choice" if arguments.permission_prompt_tool else "none",
         trust_once=arguments.trust,
     )
     runtime = await open_folder(arguments.directory)
@@ -371,6 +407,8 @@ def _fallback(arguments: argparse.Namespace) -> "dict[str, Json]":
 async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:
     from agent.runtime.headless import LIMIT  # loads the agent package
 
+    if ready.prompt is None:
+        return await _streamed(arguments, ready, signals)
     headless, session = ready.headless, ready.session
     signals.set_cancel(lambda: headless.stop(session))
     writer = _writer(arguments, headless.runtime)
@@ -396,6 +434,27 @@ async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "R
     return code if signals.code is None else signals.code
 
 
+async def _streamed(
+    arguments: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals"
+) -> int:
+    """Run the turns that a program asks for on standard input."""
+    from app.cli.run.streamed_input import StreamedRun  # only for such programs
+    from app.toolkit.input_lines import InputLines  # as above
+
+    lines = InputLines(sys.stdin.fileno(), "prompts")
+    writer = _claude_lines(arguments, ready.headless.runtime)
+    streamed = StreamedRun(arguments, ready.headless, ready.session, lines, writer)
+
+    async def stop() -> None:
+        lines.end()
+        await streamed.interrupt()
+
+    signals.set_cancel(stop)
+    resume_gc()
+    code = await streamed.run()
+    return code if signals.code is None else signals.code
+
+
 async def _check(
     arguments: argparse.Namespace, ready: "PreparedRun", rounds: int
 ) -> "tuple[PromptInput | None, str]":
@@ -413,6 +472,7 @@ async def _check(
     if passed is None or rounds >= arguments.max_rounds:
         return None, sentence
     report(sentence, 0)
+    assert ready.prompt is not None, "a check follows a prompt"
     text = AGAIN.format(check=arguments.check, outcome=outcome, text=ready.prompt.visible_text)
     return PromptInput(text=text), sentence
 
@@ -435,10 +495,16 @@ def _writer(arguments: argparse.Namespace, runtime: "Runtime | None") -> "Writer
         return TextWriter(sys.stdout, sys.stderr)
     if arguments.format == "json":
         return JsonLines(sys.stdout, deltas=arguments.deltas)
-    from app.cli.run.foreign_formats import ClaudeLines, OpencodeLines  # only for these formats
-
     if arguments.format == "opencode":
+        from app.cli.run.foreign_formats import OpencodeLines  # only for this format
+
         return OpencodeLines(sys.stdout, sys.stderr, thinking=arguments.thinking)
+    return _claude_lines(arguments, runtime)
+
+
+def _claude_lines(arguments: argparse.Namespace, runtime: "Runtime | None") -> "ClaudeLines":
+    from app.cli.run.foreign_formats import ClaudeLines  # only for these formats
+
     return ClaudeLines(
         sys.stdout,
         sys.stderr,

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from agent.records import events
 from agent.records.blocks import SubtaskBlock
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 from agent.records.messages import (
@@ -39,6 +40,9 @@ from agent.transfer import opencode_shapes as shapes
 from app.text.sanitize import sanitize
 
 Clock = Callable[[], float]
+
+FORMAT_VERSION = "2.1.0"
+"""The version of Claude Code whose lines are written; the SDKs look for it."""
 
 
 class _ForeignLines:
@@ -76,6 +80,16 @@ class _ForeignLines:
                     self._step_finished(part)
             case events.PartDelta(field="text") as delta:
                 self._delta(delta)
+            case _:
+                self._take_state(event)
+
+    def _take_state(self, event: events.Event) -> None:
+        """Take an event that is no part of a message."""
+        match event:
+            case events.ResponseEnded() as ended:
+                self._response_ended(ended)
+            case events.PartRemoved(part_id=part_id):
+                self._removed(part_id)
             case events.SessionError(error=error):
                 self._errors.append(error)
                 self._error(error)
@@ -91,7 +105,8 @@ class _ForeignLines:
         self._written.add(key)
         return not known
 
-    def _line(self, record: JsonObject) -> None:
+    def write(self, record: JsonObject) -> None:
+        """Write *record* as a line."""
         self._out.write(json.dumps(record) + "\n")
         self._out.flush()
 
@@ -109,6 +124,12 @@ class _ForeignLines:
 
     def _delta(self, delta: events.PartDelta) -> None:
         """Write nothing: most readers expect complete parts."""
+
+    def _response_ended(self, ended: events.ResponseEnded) -> None:
+        """Write nothing: most lines have no usage."""
+
+    def _removed(self, part_id: str) -> None:
+        """Write nothing: it was discarded for another attempt."""
 
     def _error(self, error: ErrorInfo) -> None:
         """Write nothing until the end."""
@@ -160,13 +181,27 @@ class OpencodeLines(_ForeignLines):
 
     def _send(self, kind: str, **facts: Json) -> None:
         stamp = int(self._clock() * 1000)
-        self._line({"type": kind, "timestamp": stamp, "sessionID": self._session, **facts})
+        self.write({"type": kind, "timestamp": stamp, "sessionID": self._session, **facts})
+
+
+@frozen
+class _Line:
+    """A line that waits for the end of its response."""
+
+    session_id: str
+    message_id: str
+    part_id: str
+    facts: JsonObject
 
 
 class ClaudeLines(_ForeignLines):
     """Writes the lines of ``claude -p --output-format stream-json``, or with *only_result* the last
     of them. Lines of sub-agents name the call that started them. A run that could not begin has no
-    runtime, and only a result."""
+    runtime, and only a result.
+
+    Each line of a response has its usage, so all wait for the end of the response, which is the
+    first moment at which most providers tell it.
+    """
 
     def __init__(
         self,
@@ -184,21 +219,34 @@ class ClaudeLines(_ForeignLines):
         self._deltas = deltas
         self._only_result = only_result
         self._mode = mode
-        self._started = clock()
-        self._response_time = 0.0
         self._messages: dict[str, AssistantMessage] = {}
         self._usage: dict[str, Usage] = defaultdict(Usage)
         self._costs: dict[str, float] = defaultdict(float)
         self._calls: dict[str, str] = {}
+        self._ended: dict[str, JsonObject] = {}
+        """The usage of each response that has ended, by message."""
+        self._held: dict[str, list[_Line]] = defaultdict(list)
+        """The lines of those that have not."""
+        self._total = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a turn: its result line has figures of its own; those by model and the cost are of
+        the whole run."""
+        self._started = self._clock()
+        self._response_time = 0.0
+        self._messages.clear()
         self._denied: list[Json] = []
         self._stop_reason = ""
 
     def start(self, session: Session, model: str) -> None:
+        """Write the line at the begin of a turn."""
+        self._begin()
         self._session = session.id
         runtime = self._runtime
         assert runtime is not None, "a run that began has one"
         offered = runtime.agents.offered_tools(session.agent, runtime.registry.names_for(model))
-        tools: list[Json] = [self._tool_name(name) for name in sorted(offered)]
+        tools: list[Json] = [self.tool_name(name) for name in sorted(offered)]
         agents: list[Json] = [one.name for one in runtime.agents.subagents()]
         self._send(
             session.id,
@@ -206,18 +254,19 @@ class ClaudeLines(_ForeignLines):
             subtype="init",
             cwd=session.directory,
             tools=tools,
-            mcp_servers=[
-                {"name": one.server.name, "status": one.state} for one in runtime.mcp.statuses()
-            ],
+            mcp_servers=self.servers(),
             model=model,
             permissionMode=self._mode,
             apiKeySource="none",
             slash_commands=[],
             agents=agents,
             output_style="default",
+            claude_code_version=FORMAT_VERSION,
         )
 
     def end(self, ending: HeadlessResult) -> None:
+        for message_id in tuple(self._held):
+            self._release(message_id, None)
         subtype, spent = "success", int((self._clock() - self._started) * 1000)
         if ending.outcome == "limit_reached":
             subtype = "error_max_turns"
@@ -228,6 +277,7 @@ class ClaudeLines(_ForeignLines):
         failed = subtype != "success"
         error = ending.error.message if ending.error else "Interrupted."
         errors: JsonObject = {"errors": [error]} if failed else {}
+        self._total += ending.cost or 0
         self._send(
             self._session,
             always=True,
@@ -240,7 +290,7 @@ class ClaudeLines(_ForeignLines):
             result=ending.answer or (error if failed else ""),
             **errors,
             stop_reason=self._stop_reason or None,
-            total_cost_usd=ending.cost or 0,
+            total_cost_usd=self._total,
             usage=_claude_usage(ending.usage or Usage()),
             modelUsage={
                 model: {
@@ -267,7 +317,7 @@ class ClaudeLines(_ForeignLines):
 
     def _tool(self, part: ToolPart) -> None:
         state = part.state
-        name = self._tool_name(part.tool)
+        name = self.tool_name(part.tool)
         if not isinstance(state, Running | Completed | Failed):
             return
         for block in state.blocks:
@@ -284,9 +334,37 @@ class ClaudeLines(_ForeignLines):
             self._denied.append({"tool_name": name, "tool_use_id": part.id, "tool_input": given})
         result: JsonObject = {"type": "tool_result", "tool_use_id": part.id, "content": text}
         content: list[Json] = [{**result, "is_error": failed}]
-        self._send(part.session_id, type="user", message={"role": "user", "content": content})
+        message: JsonObject = {"role": "user", "content": content}
+        self._add(part, {"type": "user", "message": message})
+
+    def _response_ended(self, ended: events.ResponseEnded) -> None:
+        self._release(ended.message_id, ended.usage)
+
+    def _removed(self, part_id: str) -> None:
+        for message_id, lines in self._held.items():
+            self._held[message_id] = [line for line in lines if line.part_id != part_id]
+
+    def _release(self, message_id: str, usage: Usage | None) -> None:
+        """Write the lines of a response that has ended, or will not go on."""
+        self._ended[message_id] = _claude_usage(usage or Usage())
+        for line in self._held.pop(message_id, ()):
+            self._add(line, line.facts)
+
+    def _add(self, part: "Part | _Line", facts: JsonObject) -> None:
+        """Write a line of a response, now or at its end."""
+        usage = self._ended.get(part.message_id)
+        if usage is None:
+            key = part.part_id if isinstance(part, _Line) else part.id
+            self._held[part.message_id].append(_Line(part.session_id, part.message_id, key, facts))
+            return
+        message = facts["message"]
+        if facts["type"] == "assistant" and isinstance(message, dict):
+            facts = {**facts, "message": {**message, "usage": usage}}
+        if not self._only_result:
+            self._write(part.session_id, facts)
 
     def _step_finished(self, part: StepFinishPart) -> None:
+        self._release(part.message_id, part.usage)
         message = self._messages.get(part.message_id)
         if message is None:
             return
@@ -306,22 +384,23 @@ class ClaudeLines(_ForeignLines):
 
     def _said(self, part: TextPart | ReasoningPart | ToolPart, block: JsonObject) -> None:
         message = self._messages.get(part.message_id)
-        self._send(
-            part.session_id,
-            type="assistant",
-            message={
-                "id": part.message_id,
-                "type": "message",
-                "role": "assistant",
-                "model": message.model if message else "",
-                "content": [block],
-                "stop_reason": None,
-                "stop_sequence": None,
-                "usage": _claude_usage(Usage()),  # it comes at the end of the response
-            },
-        )
+        said: JsonObject = {
+            "id": part.message_id,
+            "type": "message",
+            "role": "assistant",
+            "model": message.model if message else "",
+            "content": [block],
+            "stop_reason": None,
+            "stop_sequence": None,
+        }
+        self._add(part, {"type": "assistant", "message": said})
 
-    def _tool_name(self, tool: str) -> str:
+    def servers(self) -> list[Json]:
+        """Return the MCP servers with their states."""
+        statuses = self._runtime.mcp.statuses() if self._runtime else ()
+        return [{"name": one.server.name, "status": one.state} for one in statuses]
+
+    def tool_name(self, tool: str) -> str:
         """Return Claude Code's name for *tool*."""
         for status in self._runtime.mcp.statuses() if self._runtime else ():
             for name, definition in status.tools:
@@ -330,13 +409,15 @@ class ClaudeLines(_ForeignLines):
         return claude_name_of(tool) or tool
 
     def _send(self, session_id: str, *, always: bool = False, **facts: Json) -> None:
-        if self._only_result and not always:
-            return
+        if always or not self._only_result:
+            self._write(session_id, facts)
+
+    def _write(self, session_id: str, facts: JsonObject) -> None:
         caller = self._calls.get(session_id)
         ids: JsonObject = {"session_id": self._session, "uuid": str(uuid4())}
         if facts["type"] not in {"system", "result"}:
             ids["parent_tool_use_id"] = caller
-        self._line({**facts, **ids})
+        self.write({**facts, **ids})
 
 
 def _claude_usage(used: Usage) -> JsonObject:

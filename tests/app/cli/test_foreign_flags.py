@@ -37,6 +37,9 @@ from tests.support.script import Call, Text, answer
         ("--allowedTools Read,Edit go", "--auto-approve read:* --auto-approve edit:* go"),
         ("--disallowed-tools WebFetch Task go", "--deny webfetch:* --deny task:* go"),
         ("--allowedTools=mcp__web__get go", "--auto-approve web_get:* go"),
+        ("--input-format stream-json", "--input-format stream-json"),
+        ("--system-prompt= --tools default --thinking=adaptive go", "go"),
+        ("--thinking disabled --thinking-display omitted go", "--effort none go"),
         ("go -- --dir -p", "go -- --dir -p"),
     ],
 )
@@ -50,7 +53,7 @@ def test_rules_of_claude_code_can_have_blanks() -> None:
     assert words == [*approved, "fix it"]
 
 
-@pytest.mark.parametrize("given", [*REJECTED, "--input-format=stream-json", "--allowedTools=Nope"])
+@pytest.mark.parametrize("given", [*REJECTED, "--input-format=xml", "--allowedTools=Nope"])
 def test_what_cannot_work_is_rejected_with_the_reason(given: str) -> None:
     with pytest.raises(ForeignOption) as raised:
         own_words([given, "x"])

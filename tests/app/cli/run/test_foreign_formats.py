@@ -7,7 +7,7 @@ import pytest
 
 from tests.app.cli.run.process import run
 from tests.support.installed import InstalledProgram, ServerThread
-from tests.support.script import Call, Failure, Reason, Text, Tokens, answer
+from tests.support.script import Call, Cut, Failure, Reason, Text, Tokens, answer
 
 PART_FIELDS = {"id", "sessionID", "messageID", "type"}
 
@@ -138,6 +138,29 @@ def test_claudes_lines_are_init_messages_and_a_result(
         if message["type"] == "assistant":
             assert {"id", "model", "role", "content", "usage"} <= message["message"].keys()
     assert result["type"] == "result"
+
+
+def test_claudes_lines_have_the_usage_of_their_response(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    work(scripted)
+    events = lines(run(installed, "go", "--format", "claude"))
+    messages = [event["message"] for event in events if event["type"] == "assistant"]
+    used = {each["id"]: each["usage"] for each in messages}
+    assert [(one["input_tokens"], one["output_tokens"]) for one in used.values()] == [
+        (100, 10),
+        (200, 20),
+    ]
+    assert all(each["usage"] == used[each["id"]] for each in messages)
+
+
+def test_claudes_lines_leave_out_a_discarded_attempt(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script((Reason("lost"), Text("lost"), Cut()), answer(Text("whole")))
+    events = lines(run(installed, "go", "--format", "claude"))
+    blocks = [b for e in events if e["type"] == "assistant" for b in e["message"]["content"]]
+    assert blocks == [{"type": "text", "text": "whole"}]
 
 
 def test_claudes_calls_have_its_names_and_their_results(
