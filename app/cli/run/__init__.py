@@ -115,6 +115,22 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--title", metavar="TEXT", help="the title of a new session")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
+    _add_permissions(result)
+    add("--pure", action="store_true", help="do not load plugins")
+    _add_output(result)
+    _add_limits(result)
+    return result
+
+
+def _add_model(result: argparse.ArgumentParser) -> None:
+    add = result.add_argument
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
+    add("--agent", metavar="NAME", help="the agent (build, plan, …)")
+    add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
+
+
+def _add_permissions(result: argparse.ArgumentParser) -> None:
+    add = result.add_argument
     add(
         "--trust",
         action="store_true",
@@ -144,17 +160,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="PERMISSION[:PATTERN]",
         help="refuse this, as a deny rule does",
     )
-    add("--pure", action="store_true", help="do not load plugins")
-    _add_output(result)
-    _add_limits(result)
-    return result
-
-
-def _add_model(result: argparse.ArgumentParser) -> None:
-    add = result.add_argument
-    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
-    add("--agent", metavar="NAME", help="the agent (build, plan, …)")
-    add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
 
 
 def _add_output(result: argparse.ArgumentParser) -> None:
