@@ -5,6 +5,7 @@ ticks of a timer. Here each changed region is painted from the widgets that are 
 row, and a frame can be painted as soon as it is complete.
 """
 
+import asyncio
 import time
 from collections.abc import Iterable, Iterator
 
@@ -100,9 +101,13 @@ class PaintedScreen(Screen[None]):
         self._painted = time.monotonic()
 
     def paint(self) -> None:
-        """Paint what was marked for it, unless a frame was painted just now. Without this, that
-        waits for messages between widgets and for the next tick of Textual's timer."""
-        if time.monotonic() - self._painted < FRAME_SECONDS / 2:
+        """Paint what was marked for it right after the current task: keys get their turn between
+        drawing and painting. Without this, that waits for messages between widgets and for the next
+        tick of Textual's timer."""
+        asyncio.get_running_loop().call_soon(self._paint)
+
+    def _paint(self) -> None:
+        if not self.is_running or time.monotonic() - self._painted < FRAME_SECONDS / 2:
             return
         for widget in self._compositor.visible_widgets:
             if widget._repaint_required and not widget._layout_required:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from rich.style import Style
-from rich.text import Text
+from rich.text import Span, Text
 
 from app.theme.themes import Palette
 
@@ -44,6 +45,21 @@ def token_style(token: str, palette: Palette, on: str) -> Style:
         if token.startswith(prefix):
             return palette.style(palette.legible_tone(tone, on), on, attributes)
     return palette.style("text", on)
+
+
+_LOADERS: dict[str, Thread] = {}
+"""The threads that load grammars, also those that have ended, by language."""
+
+
+def has_grammar(language: str) -> bool:
+    """Return whether the grammar of *language*, in lower case, is loaded. If not, a thread begins
+    to: Pygments takes 30 ms and more to compile one."""
+    loader = _LOADERS.get(language)
+    if loader is None:
+        loader = Thread(target=_lexer, args=(language, ""), daemon=True, name=f"load {language}")
+        _LOADERS[language] = loader
+        loader.start()
+    return not loader.is_alive()
 
 
 @lru_cache(64)
@@ -93,19 +109,27 @@ def highlight(
     code: str, palette: Palette, *, language: str = "", path: str = "", on: str = "ground"
 ) -> tuple[Text, ...]:
     """Return the lines of *code* (already sanitized), highlighted if the language is known."""
-    base = palette.style("text", on)
-    lexer = _lexer(language.lower(), path) if len(code) <= MAX_CHARACTERS else None
+    base, language = palette.style("text", on), language.lower()
+    if (loader := _LOADERS.get(language)) is not None:
+        loader.join()
+    lexer = _lexer(language, path) if len(code) <= MAX_CHARACTERS else None
     if lexer is None:
         return tuple(Text(line, style=base) for line in code.split("\n"))
-    lines = [Text(style=base)]
+    lines: list[Text] = []
+    pieces: list[str] = []
+    spans: list[Span] = []
+    end = 0
     styles: dict[object, Style] = {}
     for token, value in lexer.get_tokens(code):
         style = styles.get(token)
         if style is None:
             style = styles[token] = token_style(str(token), palette, on)
-        for index, piece in enumerate(value.split("\n")):
-            if index:
-                lines.append(Text(style=base))
-            if piece:
-                lines[-1].append(piece, style)
-    return tuple(lines)
+        first, *others = value.split("\n") if "\n" in value else (value,)
+        if first:
+            pieces.append(first)
+            spans.append(Span(end, end := end + len(first), style))
+        for piece in others:
+            lines.append(Text("".join(pieces), style=base, spans=spans))
+            pieces, end = [piece] if piece else [], len(piece)
+            spans = [Span(0, end, style)] if piece else []
+    return (*lines, Text("".join(pieces), style=base, spans=spans))

@@ -45,7 +45,7 @@ KEPT_AROUND = 150
 """Items on either side of the visible ones that keep their lines."""
 
 
-SLICE = 1_000
+SLICE = 600
 """Characters by which a drawn text grows at once: a key does not wait for more."""
 
 NESTED_INDENT = 2

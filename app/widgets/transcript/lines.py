@@ -127,9 +127,14 @@ def segments(text: Text) -> list[Segment]:
         if start < end or not isinstance(style, Style):
             rendered = text.render(_CONSOLE, end="")
             return [Segment(part.text, part.style or base) for part in rendered if part.text]
-        found += Segment(plain[end:start], base), Segment(plain[start:stop], base + style)
+        if start > end:
+            found.append(Segment(plain[end:start], base))
+        if piece := plain[start:stop]:
+            found.append(Segment(piece, base + style))
         end = stop
-    return [segment for segment in (*found, Segment(plain[end:], base)) if segment.text]
+    if rest := plain[end:]:
+        found.append(Segment(rest, base))
+    return found
 
 
 def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from app.text.sanitize import sanitize
+from app.widgets.transcript.highlight import has_grammar
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown_blocks import (
     BlockWriter,
@@ -33,7 +34,7 @@ _AMBIGUOUS = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 
-FREEZE_LINES = 10
+FREEZE_LINES = 5
 """Lines of an open code block that are frozen at once."""
 
 PIECE_LINES = {
@@ -76,6 +77,9 @@ class MarkdownView:
         self._header = ""
         """The lines that are put before the rest of that block."""
         self._block_at: tuple[int, int] = (0, 0)
+        self._final = False
+        self._uncolored: tuple[str, int, int] | None = None
+        """The language of the first code that is drawn without colors, and where that begins."""
         self.lines: list[Line] = []
 
     @property
@@ -92,7 +96,12 @@ class MarkdownView:
         if not source.startswith(self._source) or (final and has_reference_definitions(source)):
             self._start = self._frozen = 0
             self._fence = self._kind = self._header = ""
-        self._source = source
+            self._uncolored = None
+        self._source, self._final = source, final
+        if self._uncolored and (final or has_grammar(self._uncolored[0])):
+            _, self._start, self._frozen = self._uncolored
+            self._fence = self._kind = self._header = ""
+            self._uncolored = None
         if self._fence and (final or _closes(self._fence, source[self._start :])):
             # Its highlighting can depend on the frozen lines, so it is drawn again as a whole.
             self._start, self._frozen = self._fence_at
@@ -190,11 +199,15 @@ class MarkdownView:
         return bool(self._fence or (self._kind and not spaced))
 
     def _append(self, tokens: "list[Token]", *, continues: bool) -> None:
-        writer = BlockWriter(self._page, self._tone, self._indent)
+        writer = BlockWriter(self._page, self._tone, self._indent, waits=self._final)
         if self.lines and not continues:
             writer.blank()
         writer.blocks(tokens)
         self.lines += writer.lines
+        if writer.uncolored and self._uncolored is None:
+            here = (self._start, self._frozen)
+            begins = self._fence_at if self._fence else self._block_at if self._kind else here
+            self._uncolored = (writer.uncolored, *begins)
 
 
 def _header(token: "Token", lines: list[str]) -> str:

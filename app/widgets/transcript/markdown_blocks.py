@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.themes import Palette
-from app.widgets.transcript.highlight import highlight
+from app.widgets.transcript.highlight import has_grammar, highlight
 from app.widgets.transcript.lines import Line, Page, add_links, fold, gutter, make_line, wrap
 from app.widgets.transcript.tables import Align, Table, table_rows
 
@@ -85,10 +85,16 @@ BULLETS = ("•", "◦", "▪")
 
 
 class BlockWriter:
-    """Writes tokens of markdown-it as lines that start at column *indent*."""
+    """Writes tokens of markdown-it as lines that start at column *indent*.
 
-    def __init__(self, page: Page, tone: str, indent: int) -> None:
+    With *waits*, grammars for the colors of code are loaded first; else code is written without
+    colors until they are, and ``uncolored`` is its language.
+    """
+
+    def __init__(self, page: Page, tone: str, indent: int, *, waits: bool = True) -> None:
         self.lines: list[Line] = []
+        self.uncolored = ""
+        self._waits = waits
         self._page = page
         self._palette = page.palette
         self._tone = tone
@@ -216,7 +222,9 @@ class BlockWriter:
 
     def _code(self, token: "Token") -> None:
         code = sanitize(token.content).removesuffix("\n")
-        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        language = token.info.split(maxsplit=1)[0].lower() if token.info.strip() else ""
+        if language and not self._waits and not has_grammar(language):
+            self.uncolored, language = language, ""
         pad = Segment(" ", self._palette.style("text", "panel"))
         outer = self._rest
         if self._first is not None:

@@ -9,6 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from app.theme.themes import DARK_PALETTE
+from app.widgets.transcript.highlight import _LOADERS
 from app.widgets.transcript.lines import Line, Page, segments
 from app.widgets.transcript.markdown import MarkdownView
 
@@ -315,3 +316,24 @@ def test_segments_are_those_of_rich(spans: list[tuple[int, int]], links: bool) -
     rendered = text.render(Console(), end="")
     wanted = [(part.text, part.style or text.style) for part in rendered if part.text]
     assert [(part.text, part.style) for part in segments(text)] == wanted
+
+
+def test_open_code_is_colored_once_its_grammar_is_loaded() -> None:
+    """A thread loads it; until then the text goes on without colors."""
+    view, whole = MarkdownView(page(80)), MarkdownView(page(80))
+    text = "see\n\n```zig\nconst a = 1;\nconst b = 2;\n"
+    view.update(text, final=False)
+    assert [line.strip.text.strip() for line in view.lines][2:] == ["const a = 1;", "const b = 2;"]
+    _LOADERS["zig"].join()
+    more = text + "const c = 3;\n"
+    assert view.update(more, final=False) <= 2
+    whole.update(more, final=False)
+    assert view.lines == whole.lines
+    assert len({segment.style for segment in view.lines[2].strip}) > 2
+
+
+def test_complete_code_has_its_colors_at_once() -> None:
+    view = MarkdownView(page(80))
+    view.update("```nim\nlet a = 1\n", final=False)
+    view.update("```nim\nlet a = 1\n```\n\nend", final=True)
+    assert len({segment.style for segment in view.lines[0].strip}) > 2
