@@ -115,7 +115,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
     ),
     AgentInfo(
         "general",
-        "Does a task of several steps on its own and reports the result.",
+        "Carries out a multistep task on its own and reports the result.",
         mode="subagent",
         prompt=_GENERAL_PROMPT,
         max_steps=SUBAGENT_STEPS,

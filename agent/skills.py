@@ -95,7 +95,7 @@ class Skills:
             before = found.get(skill.name)
             if before is not None and before.path.resolve() != path.resolve():
                 notes.append(
-                    f"Two skills are named {skill.name}: {shown_path} takes the place of "
+                    f"Two skills are named {skill.name}: {shown_path} is used instead of "
                     f"{display_path(before.path, self._env)}."
                 )
             found[skill.name] = skill

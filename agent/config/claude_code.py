@@ -34,11 +34,11 @@ ACTION_ORDER: tuple[Action, ...] = ("allow", "ask", "deny")
 EVERY = "allows every command; only this program's own settings can do that (permission.bash)"
 
 SERVERS_START = (
-    "the servers in .mcp.json start once the folder is trusted; list those that must not under "
-    "disabledMcpjsonServers"
+    "the servers in .mcp.json start once the folder is trusted; list those that must not start "
+    "under disabledMcpjsonServers"
 )
 
-MODE = "the mode is chosen with shift+tab, or --auto"
+MODE = "choose the mode with shift+tab or --auto"
 
 
 def from_claude_settings(
@@ -95,7 +95,7 @@ def from_claude_settings(
 
 _IGNORED = {
     "env": "set variables in the shell that starts this program",
-    "model": "the model is chosen in this program's own settings",
+    "model": "choose the model in this program's own settings",
     "apiKeyHelper": "keys are stored with opencode-py auth login",
     "outputStyle": "instructions go into AGENTS.md",
     "mcpServers": "servers are read from .mcp.json",
@@ -202,7 +202,7 @@ MAX_FILE_SIZE = 64 * 1024 * 1024
 """Bytes of Claude Code's main file; a larger one is not read."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^{}]*)?\}")
-_HELPER = "commands that print headers are not run; write the headers under headers"
+_HELPER = "commands that print headers are not run; write the headers themselves under headers"
 
 
 def from_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:

@@ -51,13 +51,13 @@ _SAME_KEYS = frozenset({"description", "prompt", "mode", "effort", "worktree"})
 """Keys of other programs' agents that are the same here."""
 
 _NO_EFFECT = {
-    "hooks": "an agent has no hooks of its own; those in .claude/settings.json run",
+    "hooks": "agents have no hooks of their own; those in .claude/settings.json run",
     "mcpServers": "servers are read from .mcp.json",
-    "memory": "an agent has no memory of its own; notes go into AGENTS.md",
-    "isolation": "only worktree is known",
-    "initialPrompt": "an agent starts with what it is asked",
-    "background": "whoever starts an agent decides whether it works in the background",
-    "permissionMode": "what runs without a question is decided by your rules",
+    "memory": "agents have no memory of their own; notes go into AGENTS.md",
+    "isolation": "only worktree is supported",
+    "initialPrompt": "an agent starts with the prompt that it is given",
+    "background": "the agent that starts it decides whether it runs in the background",
+    "permissionMode": "your permission rules decide what runs without asking",
 }
 """Keys of Claude Code's agents without effect here, with the reason."""
 

@@ -64,7 +64,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "MODELS_URL": _LIST,
     "MODELS_PATH": _LIST,
     "ENABLE_EXPERIMENTAL_MODELS": _LIST,
-    "AUTH_CONTENT": "keys are in the providers' own variables, or saved by /connect",
+    "AUTH_CONTENT": "keys come from the providers' own variables or from /connect",
     "SERVER_USERNAME": "the user of opencode-py serve is always opencode",
     "AUTO_SHARE": "sessions are never sent anywhere",
     "ENABLE_EXA": _SEARCH,
@@ -72,7 +72,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "WEBSEARCH_PROVIDER": _SEARCH,
     "ALWAYS_NOTIFY_UPDATE": "this program does not update itself",
     "GIT_BASH_PATH": "commands run in the bash that is on PATH",
-    "EXPERIMENTAL_OUTPUT_TOKEN_MAX": "responses can be as long as the model's limit",
+    "EXPERIMENTAL_OUTPUT_TOKEN_MAX": "responses can be as long as the model allows",
 }
 """Variables without effect, with the reason."""
 

@@ -253,7 +253,7 @@ def _substituted(
     for path in (*(path for path, _ in filled.notes), *(path for path, _, _ in filled.unlisted)):
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
         if _disable_incomplete_server(filled.value, path):
-            notices.add(path[:2], f" is switched off, since its {path[2]} cannot be filled in")
+            notices.add(path[:2], f" is turned off, since its {path[2]} cannot be filled in")
     return filled.value
 
 
@@ -266,7 +266,7 @@ def _unlisted(found: list[tuple[KeyPath, str, str]]) -> str:
     )
     several = sum(map(len, names.values())) > 1
     return (
-        f"{what} may not be read from a project's settings, so {'they are' if several else 'it is'}"
+        f"a project's settings cannot read {what}, so {'they are' if several else 'it is'}"
         f" ignored; list {'them' if several else 'it'} under project_reads in your own to allow it"
     )
 

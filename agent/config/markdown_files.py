@@ -117,7 +117,7 @@ def _is_readable(line: str) -> bool:
 
 def _reason(error: BaseException) -> str:
     mark = getattr(error, "problem_mark", None)
-    line = f" in line {mark.line + 2}" if mark is not None else ""
+    line = f" on line {mark.line + 2}" if mark is not None else ""
     problem = getattr(error, "problem", None) or str(error)
     return f"its frontmatter cannot be read{line}: {problem}"
 

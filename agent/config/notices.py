@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 
 def by_file(notices: Iterable[str], files: Collection[str]) -> tuple[str, ...]:
-    """Return *notices* in order, with those on one of *files* joined, each with its line.
+    """Return *notices* in order, with those on one of *files* joined, each on a line of its own.
 
     Markdown files of one folder that have the same fault share a line.
     """
@@ -32,9 +32,10 @@ def _join(parts: list[str]) -> str:
     lines = [_LINE.match(part) for part in parts]
     order = sorted(range(len(parts)), key=lambda at: int(line[1]) if (line := lines[at]) else 1e9)
     parts = [parts[at] for at in order]
-    rest = [_LINE.sub(r"line \1: ", part, count=1).removeprefix(": ") for part in parts[1:]]
-    texts = (part.removesuffix(".") for part in (parts[0], *rest))
-    return "; ".join(texts) + ("" if parts[-1].endswith("?") else ".")
+    rest = (_LINE.sub(r"line \1: ", part, count=1).removeprefix(": ") for part in parts[1:])
+    return "\n  ".join(
+        part if part.endswith((".", "?")) else f"{part}." for part in (parts[0], *rest)
+    )
 
 
 def _more(files: list[str]) -> str:

@@ -46,7 +46,7 @@ class PrivateFile:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise StoreUnavailable(
-                f"{self._what} cannot be kept in {self.path}: {reason}."
+                f"{self._what} cannot be stored in {self.path}: {reason}."
             ) from error
 
 

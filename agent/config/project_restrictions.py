@@ -15,15 +15,15 @@ from agent.records.json import Json, JsonObject
 from agent.records.sandbox import PROGRAM_SANDBOXES
 
 USER_ONLY_KEYS: dict[str, str] = {
-    "project_reads": "only your own settings say what a project may read",
+    "project_reads": "only your own settings decide what a project can read",
     "statusLine": "your status line is set in your own settings",
     "keybinds": "your keys are set in your own settings",
     "limits": "limits are set in your own settings",
     "fallback": "fallback models are set in your own settings",
     "server": "a project cannot start a server",
     "autoupdate": "a project cannot choose what is installed",
-    "webfetch": "what may be fetched from your network is set in your own settings",
-    "websearch": "where your searches are sent is set in your own settings",
+    "webfetch": "access to your network is set in your own settings",
+    "websearch": "the search engine is set in your own settings",
 }
 """Keys of the user's settings alone, with the reason."""
 
@@ -35,8 +35,11 @@ TIGHTEN_ONLY: dict[KeyPath, str] = {
 """Settings that a project can only tighten, to this value."""
 
 USER_ONLY_PATHS: dict[KeyPath, str] = {
-    ("bash", "keep"): "which of your variables commands see is set in your own settings",
-    ("bash", "sandbox_writable"): "where commands can write is set in your own settings",
+    ("bash", "keep"): "the variables that commands see are set in your own settings",
+    (
+        "bash",
+        "sandbox_writable",
+    ): "the folders that commands can write to are set in your own settings",
 }
 """Single settings of the user's alone in tables that a project can change."""
 
@@ -51,9 +54,9 @@ _SLOT = re.compile(r"\{(env|file):[^{}]+\}")
 _SWITCHES = frozenset({"enabled", "disabled"})
 _KEPT = frozenset({"models"})
 _REDIRECTS = "the provider is yours, and your key would be sent there"
-_KEYS = "a project's settings hold no keys and name no variable that does"
-_ROUTE = "how your requests travel is set in your own settings"
-_SLOTS = "a project cannot put variables of your environment into a request"
+_KEYS = "a project's settings cannot contain API keys or name their variables"
+_ROUTE = "proxies and certificates are set in your own settings"
+_SLOTS = "a project cannot put your environment variables into a request"
 
 
 @frozen(kw_only=True)
@@ -149,7 +152,7 @@ def _remove_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
         if parent is None or not isinstance(entries, list):
             continue
         removed += [
-            ((*path, index), "it leads out of the project")
+            ((*path, index), "it points outside the project")
             for index, entry in enumerate(entries)
             if _is_outside(entry)
         ]

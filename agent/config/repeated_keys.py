@@ -36,7 +36,7 @@ def notices(text: str, name: str) -> Iterator[str]:
             continue
         counts = "stricter" if _is_rule(path) else "last"
         yield (
-            f"{name}:{line}: {dotted_key(path)} is set again (first in line {first[path]}); "
+            f"{name}:{line}: {dotted_key(path)} is set again (first on line {first[path]}); "
             f"the {counts} value is used."
         )
 

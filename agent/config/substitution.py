@@ -153,7 +153,7 @@ def substitute(
 
 
 _INSTEAD = (
-    "the variable {name} may not be read from a project's settings, so its default is used; list"
+    "a project's settings cannot read the variable {name}, so its default is used; list"
     " it under project_reads in your own to allow it"
 )
 

@@ -97,7 +97,7 @@ class NotRegular(OSError):
 
 _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISDIR, "folder"),
-    (stat.S_ISLNK, "link that leads in a circle"),
+    (stat.S_ISLNK, "circular link"),
     (stat.S_ISFIFO, "named pipe"),
     (stat.S_ISSOCK, "socket"),
     (stat.S_ISCHR, "character device"),

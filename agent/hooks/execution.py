@@ -194,7 +194,7 @@ async def _run_command(
     with stderr.open("rb") as file:
         reason = strip_terminal_codes(file.read(MAX_REASON).decode("utf-8", "replace")).strip()
     if done.exit_code == BLOCKING_EXIT_CODE:
-        return HookAnswer(decision="deny", reason=reason or "it gave no reason")
+        return HookAnswer(decision="deny", reason=reason or "no reason given")
     if done.exit_code != 0:
         how = f"exit code {done.exit_code}" if done.exit_code is not None else done.signal
         raise HookFailed(f"failed ({how}){': ' + reason[:500] if reason else ''}")

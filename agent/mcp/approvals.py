@@ -29,7 +29,7 @@ class ApprovedDefinitions:
     """The approved definitions, in ``mcp-tools.json`` of the *data* folder (mode 0600)."""
 
     def __init__(self, data: Path) -> None:
-        self._file = PrivateFile(data / "mcp-tools.json", "What the tools of MCP servers are")
+        self._file = PrivateFile(data / "mcp-tools.json", "Approval of MCP tools")
 
     def resolve(
         self, server: Server, current: tuple[ToolDefinition, ...], instructions: str = ""

@@ -211,7 +211,7 @@ class McpClient:
             if cursor is None or len(found) > MAX_ENTRIES:
                 break
             if cursor in seen:
-                problems.append("A list repeats its pages; what was read so far is used.")
+                problems.append("A list repeats its pages; only the entries read so far are used.")
                 break
             seen.add(cursor)
         else:

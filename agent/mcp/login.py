@@ -187,7 +187,7 @@ class Logins:
         Raises ``ToolError`` with the reason when the login does not succeed. Can be canceled.
         """
         if not server.uses_login:
-            raise ToolError(f"The MCP server {server.name} has no login: see its settings.")
+            raise ToolError(f"The MCP server {server.name} needs no login: see its settings.")
         given = server.oauth
         try:
             async with callback_server(given.callback_port if given else None) as loopback:
@@ -200,7 +200,7 @@ class Logins:
     async def _log_in(self, server: Server, loopback: CallbackServer, show: ShowAddress) -> None:
         async def checked(address: str) -> None:
             if not is_web_address(address):
-                raise OAuthFlowError("the server names no login page")
+                raise OAuthFlowError("the server did not provide a login page")
             await show(address)
 
         async def returned() -> AuthorizationCodeResult:

@@ -95,10 +95,10 @@ def _completion(sample: SampleRequest, completer: Completer) -> CompletionReques
             continue
         texts = [one for one in content if isinstance(one, TextContent)]
         if len(texts) < len(content):
-            raise SamplingRefused("A response of the model can contain only text.")
+            raise SamplingRefused("A model response can contain only text.")
         turns.append(AssistantTurn(tuple(texts)))
     if not turns or isinstance(turns[-1], AssistantTurn):
-        raise SamplingRefused("The prompt has to end with a message of the user's.")
+        raise SamplingRefused("The prompt must end with a user message.")
     return CompletionRequest(
         system=sample.system,
         turns=tuple(turns),

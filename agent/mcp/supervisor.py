@@ -94,7 +94,7 @@ class ActiveCall:
         """Have a model answer *request*. Raises ``SamplingRefused``."""
         self._samples += 1
         if self._samples > MAX_REQUESTS:
-            raise SamplingRefused(f"One call may ask a model {MAX_REQUESTS} times.")
+            raise SamplingRefused(f"One call can ask a model only {MAX_REQUESTS} times.")
         sample = complete_sample(self._server, request, self._context)
         given = await self._until_call_ends(sample)
         if given is None:
@@ -336,19 +336,21 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
     *late* is set when the time to connect was over; *log* is the end of the error stream.
     """
     if late:
-        return _with_log(f"It was not ready within {server.connect_timeout:g} seconds.", log)
+        return _with_log(
+            f"The server was not ready within {server.connect_timeout:g} seconds.", log
+        )
     if error is None:
-        return _with_log("It closed the connection.", log)
+        return _with_log("The server closed the connection.", log)
     found = list(leaf_errors(error))
     first = next((one for one in found if not isinstance(one, ConnectionLost)), found[0])
     if isinstance(first, FileNotFoundError | NotADirectoryError) and server.command:
         if not server.folder.is_dir():
             return f"There is no folder {server.folder} to start it in."
-        return f"There is no program {server.command[0]} on this machine's PATH."
+        return f"{server.command[0]} was not found on PATH."
     if isinstance(first, PermissionError) and server.command:
         return f"{server.command[0]} cannot be run (permission denied)."
     if isinstance(first, ConnectionLost):
-        return _with_log("It closed the connection.", log)
+        return _with_log("The server closed the connection.", log)
     message = " ".join(str(first).split()) or type(first).__name__
     if server.remote and type(first).__name__ in _UNREACHABLE:
         return f"Nothing answers at {server.url}: {message.rstrip('.')[:MAX_REASON]}."

@@ -345,7 +345,7 @@ def _repaired_tool(entry: Json, problems: list[str]) -> JsonObject | None:
         return None
     execution = entry.get("execution")
     if isinstance(execution, dict) and execution.get("taskSupport") == "required":
-        problems.append(f"The tool {quoted} is ignored: it runs as a task of the server's.")
+        problems.append(f"The tool {quoted} is ignored: it runs as a server-side task.")
         return None
     # The output schema is dropped: it could only make the SDK refuse a result.
     made: JsonObject = {"name": name, "inputSchema": schema}

@@ -45,13 +45,13 @@ def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Dec
     if reply.answer == "always":
         rests += [f"{permission} `{pattern}`" for permission, pattern in request.always]
     if reply.edited_command is not None:
-        rests.append("with another command")
+        rests.append("with an edited command")
         shells = (block for block in request.blocks if isinstance(block, ShellBlock))
         refused = next((block.command for block in shells), "")
     sandbox = grant_of_reply(request, reply) if reply.answer != "reject" else None
     changes = sum(len(b.hunks) for b in request.blocks if isinstance(b, DiffBlock))
     if reply.hunks is not None and len(reply.hunks) < changes:
-        rests.append("not every change")
+        rests.append("only some of the changes")
         refused = "\n".join(_refused_lines(request, reply.hunks))
     return Decision(
         answer=reply.answer,

@@ -104,7 +104,7 @@ def _args_of(function: Function, name: str) -> type[ToolArgs]:
         if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
             raise ValueError(f"the tool {name} takes {parameter}, which a model cannot supply")
         if parameter.name not in hints:
-            raise ValueError(f"the tool {name}: say the type of {parameter.name}")
+            raise ValueError(f"the tool {name}: declare the type of {parameter.name}")
         hint = hints[parameter.name]
         described = next((d for d in _details(hint) if isinstance(d, str)), None)
         default = ... if parameter.default is parameter.empty else parameter.default

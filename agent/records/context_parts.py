@@ -60,7 +60,7 @@ class CompactionPart:
 
 
 _STATE_VERBS: dict[BackgroundTaskState, str] = {
-    "running": "works",
+    "running": "is working",
     "completed": "reports",
     "cancelled": "was stopped",
     "rejected": "was stopped",

@@ -57,13 +57,13 @@ def explain_decision(decision: Decision) -> str:
 _ALLOWED: dict[DecisionSource, str] = {
     "rule": "allowed by a rule",
     "mode": "allowed by the mode",
-    "policy": "allowed beforehand",
+    "policy": "allowed in advance",
     "hook": "allowed by a hook",
 }
 _REFUSED: dict[DecisionSource, str] = {
     "person": "rejected",
     "rule": "denied by a rule",
     "mode": "denied by the mode",
-    "policy": "nobody was there to allow it",
+    "policy": "no one was available to approve it",
     "hook": "refused by a hook",
 }

@@ -39,13 +39,14 @@ class SpendingCap:
     @property
     def sentence(self) -> str:
         """A sentence on the use of the cap."""
-        who = (
-            "This session has"
+        who, when = (
+            ("This session has", "")
             if self.scope == "session"
-            else "All sessions on this machine have today"
+            else ("All sessions on this machine have", " today")
         )
         spent = "cost" if self.unit == "cost" else "used"
-        return f"{who} {spent} {self.format(self.used)}; the cap is {self.format(self.amount)}."
+        used = f"{who} {spent} {self.format(self.used)}{when}"
+        return f"{used}; the cap is {self.format(self.amount)}."
 
     @property
     def setting(self) -> str:

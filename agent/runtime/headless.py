@@ -39,7 +39,7 @@ DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
 
 NOBODY_TO_ASK = (
-    "Nobody is here to answer questions. Decide by what you know, and name in your answer "
+    "No one is available to answer questions. Decide by what you know, and name in your answer "
     "the decision and its alternatives."
 )
 
@@ -256,7 +256,7 @@ class HeadlessRun:
         else:
             refused = service.refuse(
                 request.id,
-                f"Nobody is here to approve {what}, so it was refused. Do it another way, or "
+                f"No one is available to approve {what}, so it was refused. Do it another way, or "
                 "finish without it and say what is left to do.",
             )
         if refused:

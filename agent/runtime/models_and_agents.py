@@ -74,7 +74,7 @@ def _usable_default(opened: OpenedFolder, loaded: LoadedConfig) -> tuple[Catalog
         return catalog, replace(others, notices=(*loaded.notices, notice))
     for key in choices:
         own = loaded.own_value(key) or ()
-        loaded = _without(loaded, key, "it leaves no provider that you can use.", own)
+        loaded = _without(loaded, key, "it would leave no provider that you can use.", own)
     return catalog_of(loaded), loaded
 
 
@@ -126,7 +126,7 @@ def _unusable(catalog: Catalog, model: str) -> str:
     except ModelNotFound as error:
         return error.message
     if not catalog.has_model(model):
-        return f"{provider} is switched off."
+        return f"{provider} is turned off."
     usable = provider == DEMO or catalog.access.is_usable(provider)
     return "" if usable else f"there is no key for {provider}."
 

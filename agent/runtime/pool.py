@@ -36,7 +36,7 @@ class RuntimePool:
         """
         path = Path(folder)
         if not path.is_absolute():
-            raise ConfigError(f"The folder {folder} is not absolute: name it in full.")
+            raise ConfigError(f"The folder {folder} is not absolute: give its full path.")
         key = (_real_path(path), json.dumps(overrides or {}, sort_keys=True))
         async with self._opening:
             if key not in self._opened:

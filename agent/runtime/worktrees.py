@@ -154,7 +154,9 @@ class Worktrees:
         repository = await self._repository()
         head = await git(str(self._project), "rev-parse", "--verify", "HEAD^{commit}")
         if head is None:
-            raise WorktreeError("A worktree needs a commit to begin with, and there is none yet.")
+            raise WorktreeError(
+                "A worktree starts from a commit, and this repository has none yet."
+            )
         folder = ensure_folder(self._folder(repository)).resolve()
         taken = await git(str(self._project), "for-each-ref", "--format=%(refname:short)")
         name = await asyncio.to_thread(_free_name, folder, (taken or "").split("\n"), name)
@@ -170,16 +172,17 @@ class Worktrees:
             await asyncio.to_thread(_copy_files, self._project, Path(worktree.folder), config.copy)
         except OSError as error:
             await self._delete(worktree, branch=True)
-            raise WorktreeError(f"The worktree was not made: {_reason(error)}.") from error
+            raise WorktreeError(f"The worktree could not be created: {_reason(error)}.") from error
         except BaseException:
             await self._delete(worktree, branch=True)
             raise
         self._carry_trust(worktree)
         changed = len(await _changed_files(self._project) or ())
-        notices = (
-            f"{_files(changed)} of this folder {_are(changed)} not committed, so not in it.",
+        without = (
+            f"The worktree starts from the last commit, without your changes to {_files(changed)}."
         )
-        return worktree, (*(notices if changed else ()), *await _set_up(worktree, config, env))
+        notices = (without,) if changed else ()
+        return worktree, (*notices, *await _set_up(worktree, config, env))
 
     async def merge(self, worktree: Worktree, mode: MergeMode, message: str) -> str:
         """Bring the work back to the work tree that *worktree* was made from; return what was done.
@@ -190,7 +193,9 @@ class Worktrees:
         source = Path(worktree.source)
         repository = await asyncio.to_thread(find_repository, source)
         if repository is None:
-            raise WorktreeError(f"{worktree.source}, where this worktree belongs, is gone.")
+            raise WorktreeError(
+                f"The folder of this worktree's repository no longer exists: {worktree.source}."
+            )
         await self._commit(worktree, message)
         ahead = await git(worktree.source, "log", "--format=%H", f"HEAD..{worktree.branch}")
         if not (ahead or "").strip():
@@ -199,11 +204,11 @@ class Worktrees:
         into = (branch or "").strip()
         if mode == "patch":
             await self._apply_patch(repository, worktree)
-            return f"The changes of {worktree.name} are in the files of {worktree.source}."
+            return f"The changes of {worktree.name} were applied to the files in {worktree.source}."
         if mode == "merge" and into in {"", "HEAD"}:
             raise WorktreeError(
-                f"{worktree.source} is on no branch, so a merge would be lost. Check out a branch, "
-                "or use /merge squash or /merge patch."
+                f"{worktree.source} is not on a branch, so a merge would be lost. Check out a "
+                "branch, or use /merge squash or /merge patch."
             )
         await self._refuse_conflicts(repository, worktree)
         words = (
@@ -275,7 +280,7 @@ class Worktrees:
         repository = await asyncio.to_thread(find_repository, self._project)
         if repository is None:
             raise WorktreeError(
-                f"There is no git repository in {self._project}, so no worktree can be made."
+                f"There is no git repository in {self._project}, so no worktree can be created."
             )
         return repository
 
@@ -294,7 +299,9 @@ class Worktrees:
             words = ("worktree", "add", "--quiet", "-b", worktree.branch, worktree.folder)
             result = await _run(git_dir, repository.root, *words, worktree.commit)
             if not result.ok:
-                raise WorktreeError(f"The worktree was not made: {_last_line(result.errors)}.")
+                raise WorktreeError(
+                    f"The worktree could not be created: {_last_line(result.errors)}."
+                )
             made = next(p for p in (common / "worktrees").iterdir() if p.name not in before)
             target = repository.common_dir / "worktrees" / made.name
             target.parent.mkdir(exist_ok=True)
@@ -321,7 +328,7 @@ class Worktrees:
             return
         repository = await asyncio.to_thread(find_repository, Path(worktree.folder))
         if repository is None:
-            raise WorktreeError(f"The worktree {worktree.name} is gone.")
+            raise WorktreeError(f"The worktree {worktree.name} no longer exists.")
         await _checked(repository, "add", "--all")
         await _checked(repository, "commit", "--quiet", "-m", message or worktree.name)
 
@@ -461,8 +468,8 @@ def _free_name(folder: Path, branches: Sequence[str], name: str) -> str:
         )
     if is_taken(name):
         raise WorktreeError(
-            f"There is already a worktree or a branch {BRANCHES}{name}. Choose another name; "
-            "/sessions lists the sessions of worktrees."
+            f"A worktree or branch {BRANCHES}{name} already exists. Choose another name; "
+            "/sessions also lists sessions in worktrees."
         )
     return name
 
@@ -484,7 +491,7 @@ def _matches(source: Path, patterns: Sequence[str]) -> Iterator[Path]:
     for pattern in patterns:
         if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
             raise WorktreeError(
-                f"worktree.copy: {pattern or 'an empty pattern'} is not below the project's root."
+                f"worktree.copy: {pattern or 'an empty pattern'} is not inside the project."
             )
         yield from (path for path in source.glob(pattern) if ".git" not in path.parts)
 

@@ -185,7 +185,7 @@ def fallback_notices(catalog: Catalog, models: Sequence[str]) -> tuple[str, ...]
             notices.append(f"fallback.models: {wrong}")
         if model.provider != "demo" and not catalog.access.is_usable(model.provider):
             notices.append(
-                f"fallback.models: {name} is skipped while there is no key for {model.provider}. "
+                f"fallback.models: {name} is skipped because there is no key for {model.provider}. "
                 "/connect adds one."
             )
     return tuple(notices)

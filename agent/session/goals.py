@@ -33,16 +33,16 @@ CHECK_TIMEOUT = 600_000
 
 USAGE = '/goal TEXT --check "pytest -q" --budget $2 --rounds 20'
 NO_CHECK = (
-    f"Give a command that exits with 0 once the goal is reached, so that success is never only "
-    f"claimed: {USAGE}"
+    f"A goal needs a check: a command that exits with 0 once the goal is reached. For example: "
+    f"{USAGE}"
 )
-NO_GOAL = f"This session has no goal. Set one: {USAGE}"
-RUNNING = "A goal is being worked on in this session. /goal pause or /goal stop comes first."
-IN_SUBAGENT = "A sub-agent has no goals. Open the session that it works for."
-NOT_RUNNING = "The goal is not being worked on."
+NO_GOAL = f"This session has no goal. To set one: {USAGE}"
+RUNNING = "This session is already working on a goal. Run /goal pause or /goal stop first."
+IN_SUBAGENT = "A sub-agent cannot have a goal. Set it in the parent session."
+NOT_RUNNING = "The goal is not running."
 UNPRICED = (
-    "The price of {model} is not known, so a budget in dollars cannot be kept. Give one in tokens, "
-    "such as --budget 2M, or set the model's `cost` in the settings."
+    "The price of {model} is not known, so a budget in dollars cannot be enforced. Set one in "
+    "tokens, such as --budget 2M, or set the model's `cost` in the settings."
 )
 FIRST = (
     "Work on this goal:\n\n{text}\n\nIt is reached once the command `{check}` exits with 0. The "
@@ -102,7 +102,7 @@ def parse_goal(argument: str) -> Goal:
         given[match["name"]] = (value or match["single"] or match["plain"] or "").strip()
     text = _OPTION.sub("", f" {argument}").strip()
     if not text:
-        raise NothingToDo(f"Say what the goal is: {USAGE}")
+        raise NothingToDo(f"State the goal: {USAGE}")
     if not given.get("check"):
         raise NothingToDo(NO_CHECK)
     rounds = given.get("rounds", str(DEFAULT_ROUNDS))
@@ -237,7 +237,7 @@ class _GoalWorker:
         while passed is False:
             if goal.rounds >= goal.max_rounds:
                 await self._finish(
-                    goal, "ended", f"The limit of {_rounds(goal.max_rounds)} is reached."
+                    goal, "ended", f"The limit of {_rounds(goal.max_rounds)} was reached."
                 )
                 return
             if (

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 BLOCKED = "A hook refused this prompt: {reason}"
 NO_SUMMARY = "A hook refused the summary: {reason}"
-NO_REASON = "it gave no reason"
+NO_REASON = "no reason given"
 CONTINUE = "A hook that the user configured wants you to continue: {reason}"
 CONTEXT = "A hook that the user configured adds:\n{context}"
 

@@ -15,10 +15,10 @@ from agent.session.api import PromptInput
 LEAST = 10.0
 """The shortest interval in seconds."""
 
-USAGE = "/loop 10m PROMPT sends a prompt every ten minutes; s, m and h are the units."
+USAGE = "/loop 10m PROMPT sends a prompt every 10 minutes; the units are s, m and h."
 TOO_SHORT = f"The shortest interval is {LEAST:.0f} seconds."
-NO_LOOP = f"No prompt is repeated in this session. {USAGE}"
-ENDED = "The prompt is not repeated any more: {reason}"
+NO_LOOP = f"No loop is running in this session. {USAGE}"
+ENDED = "The loop has ended: {reason}"
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 
@@ -106,7 +106,7 @@ class Loops:
                     event.outcome for event in ended.drain() if isinstance(event, SessionIdle)
                 ]
                 if outcomes and outcomes[-1] != "completed":
-                    reason = "its turn did not end normally. /loop starts it again."
+                    reason = "its turn did not end normally. Start it again with /loop."
         self._loops.pop(session_id, None)
         self._bus.publish(Notice(ENDED.format(reason=reason), session_id=session_id))
 

@@ -202,7 +202,10 @@ class SessionService:
             return session
         default = catalog.default_model()
         self._services.bus.publish(
-            Notice(f"The model {lost} is gone. {default} continues this session; /model chooses.")
+            Notice(
+                f"The model {lost} is no longer available. This session continues with {default}; "
+                "/model chooses another."
+            )
         )
         return replace(session, model=None)
 

@@ -25,12 +25,12 @@ RAISES = (1.5, 2.0, 5.0)
 
 ZERO = "A cap of zero would stop every prompt. Enter an amount above 0, or off for no cap."
 NO_AMOUNT = "Enter an amount such as $5, 0.50, 200k or 2M tokens, or off for no cap."
-NEARLY = "{share:.0%} of a cap is used. {sentence}"
+NEARLY = "{share:.0%} of a spending cap is used. {sentence}"
 RAISE = "/budget raises the cap, and so does {setting} in your settings."
 STOPPED = "Stopped. {sentence} {how}"
-BUDGET_USED = "The budget of the goal is used up."
+BUDGET_USED = "The goal's budget is used up."
 UNPRICED = (
-    "The price of {model} is not known, so a cap in dollars does not count it. Set its `cost` in "
+    "The price of {model} is not known, so a cap in dollars does not include it. Set its `cost` in "
     "the settings, or a cap in tokens."
 )
 
@@ -226,7 +226,7 @@ def _chosen(reply: QuestionReply, amounts: Mapping[str, float], cap: SpendingCap
         if unit != cap.unit:
             raise NothingToDo(NO_AMOUNT)
         if amount is not None and amount <= cap.used:
-            raise NothingToDo(f"{cap.format(amount)} is used up already.")
+            raise NothingToDo(f"{cap.format(amount)} is already used up.")
         return amount
     return next((amounts[label] for label in reply.labels if label in amounts), None)
 
@@ -267,7 +267,7 @@ def parse_cap(text: str) -> tuple[SpendingScope, tuple[SpendingUnit, ...], float
         "today": "day",
     }
     if word.lower() not in scopes:
-        raise NothingToDo(f"Name what the cap is for: session or day. {NO_AMOUNT}")
+        raise NothingToDo(f"Say which cap to set: session or day. {NO_AMOUNT}")
     unit, amount = parse_amount(rest)
     units: tuple[SpendingUnit, ...] = ("cost", "tokens") if amount is None else (unit,)
     return scopes[word.lower()], units, amount

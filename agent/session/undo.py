@@ -189,7 +189,9 @@ def tool_diffs(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
 BUSY = "The session is busy: stop the turn first, then undo."
 MODE_BACK = {True: "becomes executable again", False: "is no longer executable"}
 IGNORED = "Files that git ignores are not undone."
-BACKGROUND_BUSY = "Sub-agents work in the background: wait for them or stop them first, then undo."
+BACKGROUND_BUSY = (
+    "Sub-agents are working in the background: wait for them or stop them first, then undo."
+)
 
 
 @frozen

@@ -16,8 +16,8 @@ BUSY = (
 )
 EMPTY = "Nothing to compact yet."
 NO_SUMMARY = "The session could not be compacted. "
-NOTHING_NEW = "Nothing was said since the last summary."
-UNDONE = "A part of this session is undone. Redo it with /redo, or send a message first."
+NOTHING_NEW = "Nothing is new since the last summary."
+UNDONE = "Part of this session is undone. Redo it with /redo, or send a message first."
 
 
 class CompactionRequests:

@@ -61,8 +61,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NO_SESSION = (
-    "There is no session {session_id}. It may have been deleted; list the sessions to see which "
-    "there are."
+    "There is no session {session_id}. It may have been deleted; list the sessions to see those "
+    "that exist."
 )
 _MAX_READS = 5
 

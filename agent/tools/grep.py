@@ -413,7 +413,7 @@ class _Hits:
         if self._secrets:
             count = len(self._secrets)
             notes.append(
-                f"{count} {'file' if count == 1 else 'files'} that may hold secrets "
+                f"{count} {'file' if count == 1 else 'files'} that may contain secrets "
                 f"{'matches' if count == 1 else 'match'} too; name one as path to ask for it."
             )
         if outcome.timed_out:

@@ -86,7 +86,7 @@ class TaskOutputTool:
             _report(found, call),
             label=ToolLabel("Sub-agent", found.description, found.agent),
             blocks=_blocks(found, call),
-            facts=("works",) if found.result is None else usage_facts(found.result),
+            facts=("working",) if found.result is None else usage_facts(found.result),
         )
 
 

@@ -60,7 +60,7 @@ def parse_export(data: Json, name: str) -> Bundle:
         return _from_own_export(data, name)
     if isinstance(data, dict) and is_opencode(data):
         return _with_new_ids(from_opencode(data))
-    raise NothingToDo(f"{name} holds no session of opencode-py or opencode.")
+    raise NothingToDo(f"{name} contains no opencode-py or opencode session.")
 
 
 def _from_own_export(data: JsonObject, name: str) -> Bundle:

@@ -51,7 +51,7 @@ def _row(context: ActionContext, child: Session) -> Row:
     note = child.agent
     if not isinstance(sessions.status(child.id), Idle):
         job = sessions.subagents.background_tasks.run(child.id)
-        note += ", running in the background" if job is not None else ", works"
+        note += ", running in the background" if job is not None else ", working"
     return Row(child.id, child.title or "Untitled", note)
 
 

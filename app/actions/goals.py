@@ -10,16 +10,18 @@ if TYPE_CHECKING:  # imports the agent
     from agent.records.goals import Goal
 
 STATES = {
-    "running": "being worked on",
+    "running": "running",
     "paused": "paused",
     "reached": "reached",
     "ended": "not reached",
 }
-RESUMED = "The goal is being worked on again."
+RESUMED = "Work on the goal continues."
 STOPPED = "The goal is stopped."
 PAUSED = "The goal is paused. /goal resume continues."
-REPEATED = "Sent every {interval} while the program runs. /loop stop ends that."
-NOT_REPEATED = "The prompt is not repeated any more."
+REPEATED = (
+    "The prompt is sent every {interval} while opencode-py is running. /loop stop ends the loop."
+)
+NOT_REPEATED = "The loop is stopped."
 
 
 @action(
@@ -58,14 +60,14 @@ def goal_sentence(goal: "Goal") -> str:
     """Return a sentence on the state of a goal."""
     reason = f" {goal.reason}" if goal.reason else ""
     return (
-        f"The goal “{goal.text}” is {STATES[goal.state]}, round {goal.rounds} of "
-        f"{goal.max_rounds}, check: {goal.check}.{reason}"
+        f"The goal “{goal.text}” is {STATES[goal.state]} (round {goal.rounds} of "
+        f"{goal.max_rounds}). Check: {goal.check}.{reason}"
     )
 
 
 @action(
     "session.loop",
-    "Repeat a prompt",
+    "Repeat a prompt at an interval",
     "Session",
     slash=("loop",),
     argument="[10m prompt, or stop]",

@@ -23,15 +23,15 @@ from app.text.sanitize import sanitize, sanitize_line
 if TYPE_CHECKING:  # imports the agent
     from agent.session.prompt.guidance import InstructionDraft
 
-SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
+SCOPES = {"yours": "yours", "config": "from the settings", "project": "from the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are ignored. /trust changes that."
 PROPOSE = "propose"
-MEMORY_USAGE = "/memory shows the memory file, /memory propose lets the agent propose lines."
+MEMORY_USAGE = "/memory shows the memory file; /memory propose lets the agent propose lines."
 NO_SESSION = "No session is open yet: there is nothing to remember."
-PROPOSING = "The agent looks for what is worth remembering…"
-NOTHING_NEW = "The agent proposes nothing new to remember."
+PROPOSING = "The agent is looking for facts worth remembering…"
+NOTHING_NEW = "The agent found nothing new to remember."
 NOTHING_WRITTEN = "Nothing was written."
-ASK_LINE = "Remember this? Change it, or close to skip it ({number} of {total})"
+ASK_LINE = "Remember this? Edit it, or press esc to skip it ({number} of {total})"
 NONE = "No instruction files are loaded. /init creates one, and # adds a line to it."
 
 
@@ -72,7 +72,7 @@ async def _write(
 
 @action(
     "folder.memory",
-    "Memory of the project",
+    "Show the project's memory",
     "Program",
     slash=("memory",),
     argument="[propose]",
@@ -89,7 +89,7 @@ async def memory(context: ActionContext, argument: str) -> None:
         runtime = context.live.runtime
         path, lines = await memory_lines(runtime.store, runtime.guidance.instruction_editor)
         page = partial(memory_text, path, lines)
-        await context.show(PageScreen("Memory of the project", page))
+        await context.show(PageScreen("Project memory", page))
 
 
 async def _propose(context: ActionContext) -> None:

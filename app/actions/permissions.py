@@ -17,14 +17,14 @@ ELSEWHERE = (
     "Only rules that you chose with “always” can be revoked here. This one comes from {source}."
 )
 AUTO_DETAIL = (
-    "Commands, edits and web requests then run without a question, until you choose another mode. "
-    "What a rule denies stays denied."
+    "Commands, edits and web requests will run without asking until you choose another mode. Deny "
+    "rules still apply."
 )
 MODES = {
     "ask": "asks before edits and commands that can change something",
-    "accept edits": "edits files of this folder without asking",
+    "accept edits": "edits files in this folder without asking",
     "plan": "reads and plans, edits nothing",
-    "auto": "allows everything that would ask",
+    "auto": "runs everything without asking, except what deny rules forbid",
 }
 """The description of each mode."""
 NOT_ALWAYS = "Only rules that you chose with “always” can be saved here."
@@ -37,7 +37,7 @@ async def permissions(context: ActionContext, argument: str) -> None:
     rules = _RuleList(context)
     await rules.read()
     config = live.runtime.config.config
-    wins = ", a deny always wins" if config.permission_mode == "deny-wins" else ""
+    wins = "; deny always wins" if config.permission_mode == "deny-wins" else ""
     title = f"Permissions of {live.agent}, strongest first{wins}"
 
     def revoke(key: str) -> None:
@@ -156,7 +156,7 @@ def _save(folder: Path, rule: Rule) -> Path:
     return save_rule(folder, rule.permission, rule.pattern)
 
 
-@action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))
+@action("folder.trust", "Review or change trust in this folder", "Program", slash=("trust",))
 async def trust(context: ActionContext, argument: str) -> None:
     """Show whether the folder is trusted and ask again; the settings are read anew."""
     runtime = context.live.runtime

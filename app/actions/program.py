@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -177,14 +178,12 @@ def notice_facts(log: NoticeLog) -> list[Fact]:
     """Return all notices: those that hold until something is fixed first, then the newest."""
     latest = log.all[::-1]
     ordered = [one for last in (True, False) for one in latest if one.lasting is last]
-    return [
-        Fact(
-            "Notices" if number == 0 else "",
-            f"{one.text} ({one.times} times)" if one.times > 1 else one.text,
-            NOTICE_TONES[one.level],
-        )
-        for number, one in enumerate(ordered)
+    facts = [
+        Fact("", line, NOTICE_TONES[one.level])
+        for one in ordered
+        for line in f"{one.text}{f' ({one.times} times)' if one.times > 1 else ''}".split("\n")
     ]
+    return [replace(fact, name="Notices" if at == 0 else "") for at, fact in enumerate(facts)]
 
 
 def _other_sandboxes(runtime: "Runtime") -> list[str]:

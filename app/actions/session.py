@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # loads the agent package
     from agent.runtime.worktrees import MergeMode
     from agent.session.undo import UndoPlan
 
-NONE_TO_REVIEW = "No session is open: /sessions lists them, ctrl+o there reviews one."
+NONE_TO_REVIEW = "No session is open. /sessions lists them; ctrl+o there shows the history of one."
 NOTHING_TO_UNDO = "Nothing to undo."
 
 
@@ -40,7 +40,7 @@ async def new(context: ActionContext, argument: str) -> None:
     with context.live.switching():
         if option in {"--worktree", "-w"}:
             name, _, argument = rest.strip().partition(" ")
-            context.notify("Making a worktree.")
+            context.notify("Creating a worktree…")
             await context.new_worktree(name)
         elif option == "--main":
             await context.leave_worktree("keep")
@@ -53,8 +53,8 @@ async def new(context: ActionContext, argument: str) -> None:
 MERGE_ROWS = (
     Row("merge", "Merge", "a merge commit, or fast-forward"),
     Row("squash", "Squash", "one change, staged and not committed"),
-    Row("patch", "Patch", "the files alone, nothing staged"),
-    Row("remove", "Remove the worktree", "if it is clean; nothing is merged"),
+    Row("patch", "Patch", "only the files, nothing staged"),
+    Row("remove", "Remove the worktree", "only if it is clean; merges nothing"),
 )
 
 
@@ -72,7 +72,7 @@ async def merge(context: ActionContext, argument: str) -> None:
     runtime = context.live.runtime
     worktree = find_worktree(runtime.paths, runtime.directory)
     if worktree is None:
-        context.notify("This session is in no worktree: /new --worktree makes one.")
+        context.notify("This session is not in a worktree. /new --worktree creates one.")
         return
     if runtime.sessions.busy:
         context.notify(BUSY)
@@ -89,7 +89,7 @@ async def merge(context: ActionContext, argument: str) -> None:
         context.notify(sanitize_line(done))
         question = ConfirmScreen(
             f"{done} Remove the worktree {worktree.name}?",
-            "Its sessions continue in the folder that it was made from.",
+            "Its sessions continue in the folder that it was created from.",
         )
         if not await context.show(question):
             return
@@ -260,7 +260,7 @@ async def import_session(context: ActionContext, argument: str) -> None:
 
 @action(
     "session.review",
-    "Review the session",
+    "Show the session's history",
     "Session",
     slash=("history", "timeline", "rewind"),
     keys=("<leader>g",),

@@ -13,8 +13,8 @@ def parser() -> argparse.ArgumentParser:
     return command_parser(
         "acp",
         "Serve an editor: speak the Agent Client Protocol on standard input and output.",
-        epilog="An editor starts this; its settings name the command and its argument, "
-        "opencode-py and acp. Warnings go to standard error and to the log.",
+        epilog="Editors start this command: in the editor's settings, set the command to "
+        "opencode-py and its argument to acp. Warnings go to standard error and to the log.",
     )
 
 

@@ -17,6 +17,7 @@ from app.cli.command_support import (
     report,
     run_command,
 )
+from app.cli.parser import help_texts
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:
@@ -28,26 +29,26 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 def parser() -> argparse.ArgumentParser:
     result = command_parser("agent", "List or create agents.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    listing = parts.add_parser("list", help="list all agents and their sources")
+    listing = parts.add_parser("list", **help_texts("list all agents and their sources"))
     listing.add_argument("--json", action="store_true", help="print JSON")
-    create = parts.add_parser("create", help="create an agent in Markdown")
+    create = parts.add_parser("create", **help_texts("create an agent in Markdown"))
     add = create.add_argument
-    add("name", nargs="?", help="its name (asked for in a terminal)")
+    add("name", nargs="?", help="the name (in a terminal, you are asked for it)")
     add("--description", metavar="TEXT", help="when to use it, in a sentence")
-    add("--prompt", metavar="TEXT", help="its instructions")
+    add("--prompt", metavar="TEXT", help="the agent's instructions")
     add(
         "--mode",
         choices=("primary", "subagent", "all"),
         default="all",
         help="who can use it: you, other agents, or both",
     )
-    add("--model", metavar="PROVIDER/MODEL", help="its model")
+    add("--model", metavar="PROVIDER/MODEL", help="the agent's model")
     add(
         "--deny",
         metavar="PERMISSION",
         action="append",
         default=[],
-        help="a permission that it does not have",
+        help="a permission that the agent does not get (can be repeated)",
     )
     add("--project", action="store_true", help="create it for this project only")
     add("--json", action="store_true", help="print the result as JSON")
@@ -111,7 +112,7 @@ def create(arguments: argparse.Namespace) -> int:
     top = Path.cwd() / ".opencode-py" if arguments.project else Paths.find(os.environ).config
     path = top / "agents" / f"{name}.md"
     if path.exists():
-        return report(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
+        return report(f"An agent already exists in {path}. Edit that file, or remove it.", FAILED)
     if arguments.project:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:
@@ -135,4 +136,4 @@ def _document(arguments: argparse.Namespace, about: str, prompt: str) -> str:
         lines.append(f"model: {json.dumps(arguments.model)}")
     if arguments.deny:
         lines += ["permission:", *(f"  {json.dumps(each)}: deny" for each in arguments.deny)]
-    return "\n".join([*lines, "---", "", prompt or f"You are used for this: {about}", ""])
+    return "\n".join([*lines, "---", "", prompt or f"Your task: {about}", ""])

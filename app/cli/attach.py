@@ -24,10 +24,10 @@ VARIABLE = "OPENCODE_SERVER_PASSWORD"
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "attach",
-        "Show the sessions of a server in this terminal: of opencode-py serve, of a screen with "
-        "--port, or of opencode. The agent works where the server runs.",
-        epilog="A server of this machine and user needs no password: its token is read from its "
-        "file.",
+        "Use the sessions of a running server in this terminal: opencode-py serve, a screen "
+        "started with --port, or opencode itself. The agent works where the server runs.",
+        epilog="A server that you run on this machine needs no password: its token is read from "
+        "its file.",
     )
     add = result.add_argument
     add("url", help="the address of the server, such as http://127.0.0.1:4096")
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     add("-c", "--continue", dest="resume", action="store_true", help="resume the latest session")
     add("-s", "--session", metavar="ID", help="resume this session")
     add("--fork", action="store_true", help="with -c or -s: fork the session")
-    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use, of those there")
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use (one of the server's)")
     add("--agent", metavar="NAME", help="the agent to start with")
     add("--prompt", metavar="TEXT", help="send this prompt at once")
     return result

@@ -15,6 +15,7 @@ from app.cli.command_support import (
     report,
     run_command,
 )
+from app.cli.parser import help_texts
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
@@ -30,13 +31,15 @@ def parser() -> argparse.ArgumentParser:
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     login = parts.add_parser(
-        "login", help="store a key: log in, type it (it is not shown), or pipe it in"
+        "login", **help_texts("store a key: log in, type it (it is not shown), or pipe it in")
     )
     login.add_argument("provider", nargs="?", metavar="PROVIDER", help="such as anthropic")
-    listed = parts.add_parser("list", help="list the providers that have a key, and its source")
+    listed = parts.add_parser(
+        "list", **help_texts("list the providers that have a key, and its source")
+    )
     listed.add_argument("--all", action="store_true", help="include providers without a key")
     listed.add_argument("--json", action="store_true", help="print JSON")
-    logout = parts.add_parser("logout", help="remove a stored key")
+    logout = parts.add_parser("logout", **help_texts("remove a stored key"))
     logout.add_argument("provider", metavar="PROVIDER", help="such as anthropic")
     return result
 
@@ -127,7 +130,9 @@ def _read_key(catalog: "Catalog", provider: str) -> str:
     at = catalog.access.key_page(provider)
     if at:
         print(f"Create keys at {at}.")
-    return getpass.getpass(f"Key of {catalog.access.display_name(provider)} (not shown): ").strip()
+    return getpass.getpass(
+        f"API key of {catalog.access.display_name(provider)} (not shown): "
+    ).strip()
 
 
 def _logout(catalog: "Catalog", provider: str) -> int:

@@ -50,7 +50,7 @@ _MCP = "Write the servers under mcp in the config, or into .mcp.json of the proj
 _SETTINGS = "Settings come from the config files; OPENCODE_PY_CONFIG names one more."
 _PROMPT = "Write the instructions into AGENTS.md, or into the prompt of an agent (--agent NAME)."
 _STORED = "Every session is stored; opencode-py session delete removes it."
-_SCHEMA = "The form of an answer cannot be enforced: describe it in the prompt."
+_SCHEMA = "The format of an answer cannot be enforced: describe it in the prompt."
 _FORMATS = "Use --format json, --format opencode or --format claude."
 
 REJECTED: Mapping[str, str] = {
@@ -74,7 +74,7 @@ REJECTED: Mapping[str, str] = {
     "--agents": "Write agents into the config or into agents/ of a config folder.",
     "--tools": "The rules decide on tools: use --deny, or an agent with permissions.",
     **dict.fromkeys(("--json-schema", "--output-schema"), _SCHEMA),
-    "--session-id": "Ids are generated here: each JSON line has the session's; -s ID continues it.",
+    "--session-id": "IDs are generated: each JSON line has the session's ID; -s ID continues it.",
     **dict.fromkeys(("--no-session-persistence", "--ephemeral"), _STORED),
     "--max-thinking-tokens": "Use --effort LEVEL.",
     "--json": _FORMATS,

@@ -28,7 +28,7 @@ class CliCommand(NamedTuple):
 
 COMMANDS: dict[str, CliCommand] = {
     "acp": CliCommand("app.cli.acp", "serve an editor over the Agent Client Protocol"),
-    "attach": CliCommand("app.cli.attach", "show the sessions of a server in this terminal"),
+    "attach": CliCommand("app.cli.attach", "use the sessions of a running server in this terminal"),
     "agent": CliCommand("app.cli.agent", "list and create agents"),
     "auth": CliCommand("app.cli.auth", "API keys of providers: list, log in, log out"),
     "completion": CliCommand("app.cli.completion", "completion for bash, zsh and fish"),
@@ -289,7 +289,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
     if arguments.fork and not (arguments.resume or arguments.session):
         return "--fork needs the session to copy: add --continue or --session ID."
     if arguments.worktree is not None and (arguments.resume or arguments.session):
-        return "--worktree starts a new session: leave out --continue and --session."
+        return "--worktree starts a new session: omit --continue and --session."
     return LaunchOptions(
         directory=folder,
         model=arguments.model,

@@ -3,7 +3,7 @@
 import argparse
 import re
 from collections.abc import Iterable
-from typing import NoReturn, cast
+from typing import NoReturn, TypedDict, cast
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -33,3 +33,15 @@ class CommandParser(argparse.ArgumentParser):
         known = [one for one in self.words() if one.startswith("-") == word.startswith("-")]
         near = get_close_matches(word, known, n=1, cutoff=0.65) if word else []
         super().error(f"{message}. Did you mean {near[0]}?" if near else message)
+
+
+class HelpTexts(TypedDict):
+    """The texts of a subcommand: in the list of its command, and on its own page."""
+
+    help: str
+    description: str
+
+
+def help_texts(text: str) -> HelpTexts:
+    """Return *text*, a phrase that begins with a verb, as the texts of a subcommand."""
+    return {"help": text, "description": f"{text[0].upper()}{text[1:]}."}

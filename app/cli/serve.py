@@ -42,7 +42,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--no-token",
         action="store_true",
-        help="let every program on this machine in, including the agent's own commands",
+        help="require no token: every program on this machine can use it, including the agent's "
+        "commands",
     )
     return result
 
@@ -60,7 +61,9 @@ def _serve(given: argparse.Namespace) -> int:
     if not local and not os.environ.get(VARIABLE):
         return report(f"Set {VARIABLE} to serve {given.hostname}: others can reach it.", 2)
     if not local and given.no_token:
-        return report(f"--no-token serves this machine only, not {given.hostname}.", 2)
+        return report(
+            f"--no-token works only on this machine's own address, not {given.hostname}.", 2
+        )
     if not 0 <= given.port <= 65535:
         return report(f"{given.port} is not a port: choose 1 to 65535, or 0 for a free one.", 2)
     for origin in given.cors:

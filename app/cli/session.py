@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.command_support import command_parser, print_table, run_with_store
+from app.cli.parser import help_texts
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject
@@ -17,20 +18,24 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     result = command_parser("session", "List, read, search and delete sessions.")
     words = result.add_subparsers(dest="word", required=True, metavar="COMMAND")
-    listing = words.add_parser("list", help="list the sessions of this folder, newest first")
+    listing = words.add_parser(
+        "list", **help_texts("list the sessions of this folder, newest first")
+    )
     listing.add_argument(
         "-n", "--max-count", type=int, default=50, metavar="N", help="at most N sessions"
     )
-    search = words.add_parser("search", help="search the sessions for all of the words")
+    search = words.add_parser("search", **help_texts("search the sessions for all of the words"))
     search.add_argument("words", nargs="+", metavar="WORD")
     for each in (listing, search):
         each.add_argument("--all", action="store_true", help="include every folder")
         each.add_argument("--archived", action="store_true", help="include archived sessions")
         each.add_argument("--json", action="store_true", help="print JSON")
-    show = words.add_parser("show", help="print a session")
+    show = words.add_parser("show", **help_texts("print a session"))
     show.add_argument("id", metavar="ID")
     show.add_argument("--json", action="store_true", help="print JSON with all details")
-    delete = words.add_parser("delete", help="delete sessions and those of their sub-agents")
+    delete = words.add_parser(
+        "delete", **help_texts("delete sessions and those of their sub-agents")
+    )
     delete.add_argument("id", nargs="+", metavar="ID")
     delete.add_argument("-f", "--force", action="store_true", help="do not ask")
     return result

@@ -81,7 +81,7 @@ async def _ask_key(console: Console, provider: str) -> str:
     title, login = access.display_name(provider), access.device_login(provider)
     question = f"API key of {title} (not shown)."
     if login is not None:
-        question += f" The word login logs you in at {login.name}."
+        question += f" Type login to log in at {login.name}."
     elif access.key_page(provider):
         question += f" Create keys at {access.key_page(provider)}."
     with _no_echo():
@@ -332,11 +332,11 @@ COMMANDS: Mapping[str, Command] = {
     "redo": Command("", "redoes what was undone", _redo),
     "cost": Command("", "shows the tokens and the cost of the session", _cost, ("usage",)),
     "stats": Command("[days]", "shows what was used in all folders", _stats),
-    "compact": Command("[what to keep]", "compacts the session", _compact, ("summarize",)),
+    "compact": Command("[what to preserve]", "compacts the session", _compact, ("summarize",)),
     "rename": Command("title", "renames the session", _rename),
     "export": Command("[file]", "writes the session to a file (.md, .html or .json)", _export),
     "delete": Command("[ID]", "deletes a session", _delete),
-    "todo": Command("", "shows the agent's list of tasks", _todo, ("todos",)),
+    "todo": Command("", "shows the agent's to-do list", _todo, ("todos",)),
     "mcp": Command("", "shows the MCP servers", _servers, ("mcps",)),
     **MORE_COMMANDS,
 }

@@ -212,7 +212,7 @@ async def status(console: Console, argument: str) -> None:
         Fact("Session", console.session.id if console.session is not None else "none yet"),
         Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
         Fact("Log", str(runtime.paths.log)),
-        *(Fact("Notice", notice) for notice in runtime.notices),
+        *(Fact("Notice", line) for notice in runtime.notices for line in notice.split("\n")),
     ]
     console.say(status_text(facts).plain)
 
@@ -351,12 +351,12 @@ async def shell(console: Console, argument: str) -> None:
 
 MORE_COMMANDS: Mapping[str, Command] = {
     "effort": Command("level", "sets how much the model reasons", effort, ("variants",)),
-    "fork": Command("", "continues in a copy of the session", fork),
+    "fork": Command("", "forks the session", fork),
     "pin": Command("[number]", "lists messages, or pins or unpins one", pin, ("unpin",)),
     "permissions": Command("[number]", "lists the rules, or revokes one", permissions, ("rules",)),
     "trust": Command("", "reviews the trust in this folder", trust),
     "status": Command("", "shows the folder, the sandbox and the settings", status),
-    "context": Command("", "shows what fills the context", context),
+    "context": Command("", "shows context usage", context),
     "fallback": Command(
         "[ask, auto, off or retry]", "shows the models that continue when one fails", fallback
     ),

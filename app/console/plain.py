@@ -181,7 +181,7 @@ async def ask_trust(
     lines.begin_question()
     printer.line(f"Do you trust {question.folder}?\n\n{trust_text(question).plain}\n\n{EXPLAINED}")
     while True:
-        printer.line("yes or no? An empty line is no, and asks next time.")
+        printer.line("yes or no? An empty line means no; you will be asked next time.")
         typed = await lines.next_answer()
         match (typed or "").strip().lower():
             case "y" | "yes":
@@ -491,7 +491,7 @@ class PlainConsole:
             wrong = form_problems((form_field,), values)
             if not wrong:
                 return values
-            self.printer.line(f"That does not fit: {wrong[form_field.name]}.")
+            self.printer.line(f"Not valid: {wrong[form_field.name]}.")
 
     async def _read_answer(self, request: PermissionRequest | Question) -> str | None:
         """Return the next line, None for a withdrawn request. The end of input rejects."""

@@ -126,19 +126,19 @@ class Connection:
         said = text_of(dict_of(error.get("data")).get("message")) or text_of(error.get("message"))
         if status == 401:
             raise ServerRefused(
-                f"{self.address} refuses the token. Give the server's token or password with "
+                f"{self.address} rejected the token. Give the server's token or password with "
                 "--password or in OPENCODE_SERVER_PASSWORD.",
                 status,
             )
         if not said and "name" not in error:
             raise ConfigError(f"{self.address} is not an opencode server (it answered {status}).")
         if status == 404 and error.get("name") in {"NotFoundError", "SessionNotFound"}:
-            raise SessionNotFound(said or "The server does not know this.")
+            raise SessionNotFound(said or "The server does not have this.")
         raise ServerRefused(said or f"The server answered with an error ({status}).", status)
 
     def _gone(self) -> ServerGone:
         return ServerGone(
-            f"The server at {self.address} does not answer. Start it there with: opencode-py serve"
+            f"The server at {self.address} does not answer. Start it with: opencode-py serve"
         )
 
 

@@ -48,8 +48,8 @@ OUTCOMES: dict[str, Outcome] = {
     "failed": "failed",
 }
 
-LOST = "The connection to the server is lost. Trying to connect again."
-AGAIN = "The server answers again."
+LOST = "The connection to the server was lost. Reconnecting…"
+AGAIN = "Reconnected to the server."
 
 
 def turn_of(prompt_id: str) -> str:

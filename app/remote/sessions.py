@@ -40,9 +40,9 @@ from app.remote.requests import Sender
 BUILT_IN = frozenset({"init", "review"})
 """Commands that each server has; they give way to the actions of their names."""
 
-NOT_THERE = "Not available for a session on a server: do it where the server runs."
+NOT_THERE = "Not available for a session on a server. Do this where the server runs."
 
-TOGETHER = "On a server, an undo takes back the conversation and the files together."
+TOGETHER = "On a server, undo always covers the conversation and the files together."
 
 EFFECTS = {"added": "is deleted", "deleted": "is restored"}
 
@@ -184,7 +184,7 @@ class RemoteUndo(Undo):
 
     async def plan(self, session_id: str, checkpoint: str | None = None) -> UndoPlan | None:
         if checkpoint is not None:
-            raise NothingToDo("The sessions are on a server, which restores no checkpoints.")
+            raise NothingToDo("The sessions are on a server, where checkpoints cannot be restored.")
         if not isinstance(self._sessions.status(session_id), Idle):
             raise SessionBusy(BUSY)
         session = await self._store.session(session_id)
@@ -261,7 +261,7 @@ class RemoteCompaction(CompactionRequests):
 
     async def start(self, session_id: str, focus: str = "") -> None:
         if focus:
-            raise NothingToDo("The server takes no focus: use /compact alone.")
+            raise NothingToDo("On a server, /compact takes no argument.")
         self._sessions.send(f"/session/{session_id}/summarize", {})
 
 
@@ -307,7 +307,9 @@ class RemoteSessions(SessionService):
 
     async def prompt(self, session_id: str, prompt: PromptInput) -> str:
         if prompt.delivery == "follow_up" and not isinstance(self.status(session_id), Idle):
-            raise NothingToDo("The server queues no message for later: send it when it is done.")
+            raise NothingToDo(
+                "A server cannot queue a message for later. Send it when the agent is done."
+            )
         directory = (await self._services.store.session(session_id)).directory
         await self._services.store.add_prompt_history(prompt.visible_text, directory)
         body = _settings(prompt)

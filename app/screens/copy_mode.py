@@ -14,6 +14,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widgets import Static
 
+from app.screens.base.hints import KeyHints
 from app.session.view import SessionView
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.selection import copied_text
@@ -169,10 +170,10 @@ def _row_of_place(layout: Layout, place: CursorPlace) -> int:
 
 
 KEYS = (
+    ("y", "copy"),
+    ("v", "select"),
     ("↑↓", "line"),
     ("{ }", "block"),
-    ("v", "mark"),
-    ("y", "copy"),
     ("esc", "back"),
 )
 
@@ -193,10 +194,8 @@ class CopyModeScreen(Screen[str | None]):
 
     def compose(self) -> ComposeResult:
         yield CopyTranscript(self._view, id="copy-transcript")
-        parts: list[tuple[str, str]] = [("Copy", "bold $tone-accent")]
-        for key, what in KEYS:
-            parts += [(f"   {key}", "bold"), (f" {what}", "$tone-muted")]
-        yield Static(Content.assemble(*parts), id="copy-keys", markup=False)
+        title = Content.styled("Copy", "bold $tone-accent")
+        yield Static(KeyHints(*KEYS, note=title, most_lines=1), id="copy-keys")
 
     def on_mount(self) -> None:
         if self._at is not None:

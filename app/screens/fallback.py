@@ -13,11 +13,14 @@ if TYPE_CHECKING:  # imports the agent
 
 MODES: "dict[FallbackMode, str]" = {
     "ask": "You are asked before another model continues.",
-    "auto": "Another model continues without a question.",
-    "off": "No other model continues.",
+    "auto": "Another model continues without asking.",
+    "off": "Fallback is off: no other model continues.",
 }
-NONE = 'None is set. Your settings list them: "fallback": {"models": ["provider/model"]}.'
-HOW = "/fallback ask, auto or off changes that; /fallback retry tries failed models again."
+NONE = (
+    "No fallback models are set. List them in your settings: "
+    '"fallback": {"models": ["provider/model"]}.'
+)
+HOW = "/fallback ask, auto or off changes this; /fallback retry tries failed models again."
 RETRY = "retry"
 
 

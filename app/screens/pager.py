@@ -185,6 +185,7 @@ class PagerScreen(Screen[None]):
             ("y", "copy"),
             ("esc", "close"),
             note=note,
+            most_lines=1,
         )
         self.query_one("#pager-keys", Static).update(keys)
 

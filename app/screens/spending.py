@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # imports the agent
 NAMES = {"session": "This session", "day": "Today, all sessions"}
 NAME_CELLS, BAR_CELLS = 22, 10
 FULL, EMPTY = "█", "░"
-HOW = "/budget session $5 and /budget day 2M tokens set a cap, /budget day off removes it."
+HOW = "/budget session $5 or /budget day 2M tokens sets a cap; /budget day off removes it."
 NO_LIMITS = "No provider has reported a limit yet."
 
 
@@ -31,7 +31,7 @@ def spending_text(
     width: int,
 ) -> Content:
     """Return the whole page, at most *width* cells wide."""
-    lines = [Content.styled("Caps", "bold"), *map(_cap_line, caps)]
+    lines = [Content.styled("Spending caps", "bold"), *map(_cap_line, caps)]
     lines += [Content(""), Content.styled(HOW, "$tone-muted")]
     for provider, (received, found) in limits.items():
         title = f"Rate limits of {sanitize_line(provider)}"

@@ -88,7 +88,9 @@ def _cache_lines(contents: "ContextUsage", width: int) -> Iterator[Content]:
         return
     heading = Content.styled("Prompt cache", "bold")
     if rate is not None:
-        heading += Content.styled(f"   {rate:.0%} of the last request came from it", "$tone-muted")
+        heading += Content.styled(
+            f"   {rate:.0%} of the last request came from the cache", "$tone-muted"
+        )
     yield heading.truncate(width, ellipsis=True)
     for miss in contents.misses[:MAX_MISSES]:
         yield from cache_miss_lines(miss, width)

@@ -17,7 +17,9 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
     Raises ``RequestError`` for what cannot be sent, ``AgentNotFound`` and ``ModelNotFound``.
     """
     if off := sorted(name for name, wanted in body.tools.items() if not wanted):
-        raise RequestError(400, f"Tools are set by the agent: {', '.join(off)} cannot be off here.")
+        raise RequestError(
+            400, f"Tools are set by the agent: {', '.join(off)} cannot be turned off here."
+        )
     texts: list[str] = []
     files: list[FilePart] = []
     mentions: list[Mention] = []

@@ -31,15 +31,15 @@ def day(when: float, now: float, zone: tzinfo | None = None) -> str:
         return "Yesterday"
     if days < 7:
         return then.strftime("%A")
-    return f"{then.day} {then.strftime('%B')}" + (
-        "" if then.year == today.year else f" {then.year}"
+    return f"{then.strftime('%B')} {then.day}" + (
+        "" if then.year == today.year else f", {then.year}"
     )
 
 
 def calendar_date(when: float, zone: tzinfo | None = None) -> str:
-    """Return a date such as ``29 November 2026``."""
+    """Return a date such as ``November 29, 2026``."""
     then = datetime.fromtimestamp(when, UTC).astimezone(zone)
-    return f"{then.day} {then.strftime('%B %Y')}"
+    return f"{then.strftime('%B')} {then.day}, {then.year}"
 
 
 def clock(when: float, zone: tzinfo | None = None) -> str:

@@ -71,7 +71,7 @@ NOT_ON_A_SERVER = frozenset(
 )
 """The ids of the actions that concern the machine of the sessions and that its API lacks."""
 
-NOT_THERE = "{title}: not available here, as the session is on {server}."
+NOT_THERE = "{title}: not available, because the session is on {server}."
 
 ONE_AT_A_TIME = frozenset({"session.undo", "session.redo"})
 """The ids of the actions of which each waits for the one before, with its dialog."""

@@ -182,7 +182,7 @@ class RuntimeOpener:
         before = live.runtime
         worktree = find_worktree(before.paths, before.directory)
         if worktree is None:
-            raise NothingToDo("This session is in no worktree: /new --worktree makes one.")
+            raise NothingToDo("This session is not in a worktree. /new --worktree creates one.")
         inside = before.directory.relative_to(before.project)
         source = str(Path(worktree.source, inside))
         runtime = self._opened.get(source) or await self._open(Path(source))
@@ -216,7 +216,7 @@ class RuntimeOpener:
         from agent.runtime.worktrees import open_worktree  # only with a worktree
 
         if runtime.server:
-            raise NothingToDo("The sessions are on a server, which makes no worktrees.")
+            raise NothingToDo("The sessions are on a server, where worktrees cannot be created.")
         folder, notices = await open_worktree(runtime, name, self.env)
         return await self._open(folder), notices
 

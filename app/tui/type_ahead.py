@@ -16,6 +16,8 @@ EDIT_KEYS = frozenset({"backspace", "delete", "left", "right", "ctrl+h", "ctrl+w
 
 LINE_ENDS = NEWLINE_KEYS | {"enter"}
 
+ENTER_TYPED = "Enter went to the prompt. Pause, then answer."
+"""The note of a dialog that did not get an Enter."""
 
 TYPING_PAUSE = 1.0
 """Seconds within which a key continues what was being typed before a dialog was visible."""
@@ -129,6 +131,7 @@ class TypeAhead:
             if before or event.time - self._last_typed <= TYPING_PAUSE:
                 self._type(event)
             self._add_to_rhythm(event)
+            _explain_enter(key, screen)
             return True
         alone = again or event.time - max(self._rhythm.last, self._last_typed) >= TEXT_PAUSE
         self._add_to_rhythm(event)
@@ -180,6 +183,7 @@ class TypeAhead:
         if not self._is_typing(event) and self._only_moves(screen):
             return False
         self._type_all(event)
+        _explain_enter(key, screen)
         return True
 
     def _only_moves(self, screen: AutoDialog[object]) -> bool:
@@ -241,6 +245,11 @@ class TypeAhead:
         """Post *event* to the prompt alone: it must not bubble to the dialog."""
         event.stop()
         self._main.prompt.post_message(event)
+
+
+def _explain_enter(key: str, screen: AutoDialog[object]) -> None:
+    if key in LINE_ENDS:
+        screen.show_note(ENTER_TYPED)
 
 
 def _is_text(event: events.Key | events.Paste) -> bool:

@@ -26,7 +26,7 @@ CONNECT_SUGGESTIONS: tuple[tuple[str, str], ...] = (
 )
 
 DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
-    ("read README.md", "see how a tool call looks"),
+    ("read README.md", "see what a tool call looks like"),
     ("run git push", "see the permission dialog"),
     ("tour", "a two-minute tour"),
 )
@@ -34,13 +34,14 @@ DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
 SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("What does this project do?", "it reads before it answers"),
     ("Find and fix a failing test", "it asks before it changes"),
-    ("/plan how to …", "tab switches to the plan agent: it looks and changes nothing"),
+    ("/plan how to …", "tab switches to the plan agent, which reads but changes nothing"),
 )
 
 MAX_RECENT = 3
 
 MAX_NOTICES = 2
-"""Notices that are shown in full."""
+MAX_NOTICE_LINES = 4
+"""Notices that are shown, and the lines of each."""
 
 
 @frozen(kw_only=True)
@@ -121,8 +122,10 @@ def _model_lines(facts: HomeFacts) -> list[Content]:
 def _notice_lines(notices: "Sequence[str]") -> list[Content]:
     if not notices:
         return []
-    lines = [Content.styled(sanitize(text), "$tone-warn") for text in notices[:MAX_NOTICES]]
-    if (more := len(notices) - MAX_NOTICES) > 0:
+    texts = [text.split("\n") for text in notices]
+    shown = [text[:MAX_NOTICE_LINES] for text in texts[:MAX_NOTICES]]
+    lines = [Content.styled(sanitize(line), "$tone-warn") for text in shown for line in text]
+    if (more := sum(map(len, texts)) - len(lines)) > 0:
         rest = f"{count(more, 'more notice')}: "
         lines.append(Content.assemble((rest, "$tone-warn"), ("/status", "bold")))
     return [*lines, Content("")]

@@ -166,10 +166,12 @@ def status_text(status: Status, width: int) -> Content:
     return left + tail + Content(" " * gap) + right
 
 
-def hints_text(hints: Sequence[tuple[str, str]]) -> Content:
-    """Return keys and what they do."""
-    pairs = (Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in hints)
-    return Content("   ").join(pairs)
+def hints_text(hints: Sequence[tuple[str, str]], width: int) -> Content:
+    """Return keys and what they do, without the last ones before the end where they do not fit."""
+    pairs = [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in hints]
+    while len(pairs) > 1 and Content("   ").join(pairs).cell_length > width:
+        del pairs[-2]
+    return Content("   ").join(pairs).truncate(width, ellipsis=True)
 
 
 def custom_text(status: Status, width: int) -> Content:
@@ -219,7 +221,7 @@ class StatusLine(Widget):
     def render(self) -> Content:
         width = max(1, self.content_size.width)
         if self._status.hints:
-            return hints_text(self._status.hints).truncate(width, ellipsis=True)
+            return hints_text(self._status.hints, width)
         if self._status.custom:
             return custom_text(self._status, width)
         return status_text(self._status, width)

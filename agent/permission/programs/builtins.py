@@ -71,7 +71,7 @@ def builtin_reason(base: str, program: Program, words: Sequence[Word]) -> str:
         harmless = all(re.fullmatch(r"[-+][euCf]*o?|pipefail|errexit|nounset", t) for t in texts)
         return "" if harmless and texts else "set changes how the shell runs commands"
     if base in ("eval", "trap") and not known:
-        return f"{base} runs text that is known at run time only"
+        return f"{base} runs text that is known only at run time"
     return f"{base} changes what later commands mean" if program.changes_shell else ""
 
 

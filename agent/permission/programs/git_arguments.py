@@ -88,7 +88,7 @@ def _parse(words: tuple[Word, ...]) -> GitCall:
     if at >= len(words):
         return GitCall("", (), words, git, before, reason)
     if not words[at].literal:
-        reason = reason or "the subcommand of git is known at run time only"
+        reason = reason or "the subcommand of git is known only at run time"
     name, rest = words[at].text, words[at + 1 :]
     command = _with_shared(name) or UNKNOWN
     given = arguments.parse(command, rest)

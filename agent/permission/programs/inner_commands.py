@@ -143,7 +143,7 @@ def _code_after_operands(base: str, known: Program, words: Sequence[Word]) -> In
             return None
         # nix takes words, the others one text; both are read as shell code.
         if not rest[0].literal:
-            return Inner(reason="its code is known at run time only", runs_text=True)
+            return Inner(reason="its code is known only at run time", runs_text=True)
         code = as_written(rest) if base == "nix" else rest[0].text
         plain = base in ("flock", "sg")
         return Inner(codes=(code,), reason="" if plain else f"{base} runs it elsewhere")
@@ -159,7 +159,7 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
     if inner is not None:
         return inner
     if not all(word.literal for word in words[at : at + wrapper.operands_before]):
-        return Inner(reason=f"an operand of {name} is known at run time only", runs_text=True)
+        return Inner(reason=f"an operand of {name} is known only at run time", runs_text=True)
     # The priority of chrt is optional.
     absent = name == "chrt" and at < len(words) and not words[at].text.isdigit()
     at += 0 if absent else wrapper.operands_before
@@ -197,7 +197,7 @@ def _of_options(
     for each in options:
         text = each.word.text
         if not each.word.literal:
-            return Inner(reason=f"a flag of {name} is known at run time only", runs_text=True)
+            return Inner(reason=f"a flag of {name} is known only at run time", runs_text=True)
         if each.option is not None and each.option.value == "code":
             after = words[each.end :]
             return _after_code(command, _code_of(each, after), after, name)
@@ -225,7 +225,7 @@ def _run(
 ) -> Inner:
     if wrapper.each or wrapper.joined:
         known = all(word.known for word in rest)
-        reason = "" if known else "its code is known at run time only"
+        reason = "" if known else "its code is known only at run time"
         if wrapper.appends and known:
             return _parallel(rest)
         codes = tuple(word.text for word in rest) if wrapper.each else (as_written(rest),)
@@ -276,16 +276,16 @@ def _code_of(given: Given, after: Sequence[Word]) -> Inner:
         return Inner(reason=f"{given.word.text} has no code", runs_text=True)
     code = given.values[-1]
     if not code.known:
-        return Inner(reason="its code is known at run time only", runs_text=True)
+        return Inner(reason="its code is known only at run time", runs_text=True)
     if given.name in ("-S", "--split-string"):
-        return Inner(codes=(as_written((code, *after)),), reason="env splits it in its own way")
+        return Inner(codes=(as_written((code, *after)),), reason="env splits it by its own rules")
     return Inner(codes=(code.text,))
 
 
 def _shell(base: str, known: Program, words: Sequence[Word]) -> Inner:
     """``sh -c CODE``, a script by name, or code from standard input."""
     code, at = False, 0
-    reason = "" if known.shell_kind == "posix" else f"{base} reads it in its own way"
+    reason = "" if known.shell_kind == "posix" else f"{base} interprets it by its own rules"
     while at < len(words):
         text = words[at].text
         if not words[at].literal:
@@ -335,7 +335,7 @@ def _elsewhere(base: str, known: Program, words: Sequence[Word]) -> Inner:
         runs_text = True
     if base == "crontab" and texts in (["-l"], ["-u"]):
         return Inner()
-    return Inner(reason=f"{base} runs something that is not followed", runs_text=runs_text)
+    return Inner(reason=f"{base} runs something that cannot be analyzed", runs_text=runs_text)
 
 
 def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
@@ -347,7 +347,9 @@ def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
         inner = each.values
         if inner and inner[-1].text in (";", "+"):
             inner = inner[:-1]
-        reason = "" if inner and "{" not in inner[0].text else "what is found is run as a program"
+        reason = (
+            "" if inner and "{" not in inner[0].text else "the files it finds are run as programs"
+        )
         place = "{}" if each.name.startswith(("-exec", "-ok")) else ""
         found.append(
             Inner(

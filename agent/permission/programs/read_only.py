@@ -1,7 +1,7 @@
 """The proof that a command changes nothing, and the files that it reads.
 
 It is proven for programs that are recorded to read, with options that are recorded to have no
-effect. An option that is not recorded, or a word that is known at run time only, proves nothing.
+effect. An option that is not recorded, or a word that is known only at run time, proves nothing.
 """
 
 import re

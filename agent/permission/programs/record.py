@@ -154,7 +154,7 @@ class Wrapper:
     """True if it needs no rule of its own: a rule for the program that it runs covers it."""
 
     appends: bool = False
-    """True if it adds arguments that are known at run time only."""
+    """True if it adds arguments that are known only at run time."""
 
     passes_names: bool = False
     """True if it does nothing itself but to add words of its input to the program (xargs)."""

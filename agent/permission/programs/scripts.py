@@ -8,7 +8,7 @@ import re
 
 from agent.permission.syntax.source import word_set
 
-_UNKNOWN = "it is known at run time only"
+_UNKNOWN = "it is known only at run time"
 
 
 def sed_reason(script: str | None) -> str:

@@ -117,7 +117,7 @@ def _unrecorded(arguments: Arguments) -> str:
 
 
 def _scripts(arguments: Arguments) -> str | None:
-    """Return the program in the arguments, None if it is known at run time only."""
+    """Return the program in the arguments, None if it is known only at run time."""
     words = [
         each.values[-1]
         for each in arguments.options
@@ -140,7 +140,7 @@ def _curl(program: Program, words: Sequence[Word]) -> str:
         return reason
     arguments = parse(program, words)
     if any(word.text.startswith("file:") for word in arguments.operands):
-        return "an address is a file"
+        return "a file: address reads a local file"
     sends = any(each.values[-1].text.startswith("@") for each in arguments.given("-H", "--header"))
     return "sends the contents of a file" if sends else ""
 
@@ -164,7 +164,7 @@ def _database(program: Program, words: Sequence[Word]) -> str:
         return reason
     for word in words:
         if not word.known:
-            return f"the argument {word.source} may hold a command"
+            return f"the argument {word.source} may contain a command"
         if _DATABASE_COMMAND.search(word.text):
             return "it may start another program or touch a file"
     return ""

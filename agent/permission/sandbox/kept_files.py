@@ -85,7 +85,7 @@ def kept_notes(kept: KeptFiles, rules: ReadRules) -> tuple[str, ...]:
         notes.append(f"Hidden by read rules: {_listed(kept.by_rule, rules)}.")
     if kept.secret:
         notes.append(
-            f"Hidden because they may hold secrets: {_listed(kept.secret, rules)}. "
+            f"Hidden because they may contain secrets: {_listed(kept.secret, rules)}. "
             "Name one to ask for it."
         )
     return tuple(notes)

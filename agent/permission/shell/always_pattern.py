@@ -24,7 +24,7 @@ _UNKNOWN_LENGTH = 2
 def name_reason(name: str) -> str:
     """Return the reason why a program of this *name* is not what it looks like, "" if it is."""
     if not name or not name.isascii() or _ODD_NAME.search(name):
-        return "the program's name holds unusual characters"
+        return "the program's name contains unusual characters"
     base = base_name(name)
     lower = base.lower()
     if base != lower and program(base) is None and program(lower) is not None:
@@ -49,7 +49,7 @@ def uncovered_reason(
     if call.adds_arguments and (
         has_side_effects(known) or inner is not None or (known.always or 1) > 1
     ):
-        reason = reason or f"{base} gets arguments that are known at run time only"
+        reason = reason or f"{base} gets arguments that are known only at run time"
     if inner is not None:
         return reason or inner.reason or variable_reason([name for name, _ in inner.sets])
     if known.syntax == "git":

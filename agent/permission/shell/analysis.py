@@ -90,7 +90,7 @@ def analyze(
     except (ValueError, IndexError):
         # A tree of unknown shape must ask; it must not fail.
         log.exception("the analysis of a command failed")
-        problem = "it has a form that is not followed"
+        problem = "it has a form that is not supported"
     except RecursionError:
         problem = "it is nested too deeply"
     if problem:
@@ -170,7 +170,7 @@ def needs_in_shell(found: Analysis, shell: str) -> tuple[PermissionNeed, ...]:
         return found.needs
     name = Path(shell).name
     return tuple(
-        _without_proof(need, f"{name} may read it in another way than bash, which was not found")
+        _without_proof(need, f"{name} may read it differently than bash, which was not found")
         for need in found.needs
     )
 

@@ -169,7 +169,7 @@ class Commands:
             return stay(call.dirs)
         first = call.words[0]
         if not first.literal or (first.parts and not _HOME.match(first.source)):
-            raise CannotAnalyzeError(f"the program {first.source} is known at run time only")
+            raise CannotAnalyzeError(f"the program {first.source} is known only at run time")
         if first.source in KEYWORDS:
             raise CannotAnalyzeError(f"{first.source} is in the place of a program")
         for word in call.words:
@@ -407,7 +407,9 @@ class Commands:
         """Count the code that a command runs. Raises ``CannotAnalyzeError`` when it is too much."""
         self._nested += len(inner)
         if self._nested > MAX_NESTED:
-            raise CannotAnalyzeError(f"it holds more than {MAX_NESTED:,} characters of nested code")
+            raise CannotAnalyzeError(
+                f"it contains more than {MAX_NESTED:,} characters of nested code"
+            )
 
     def _analyze_process(self, text: str, dirs: Dirs, level: int) -> None:
         """Analyze code that another shell runs."""

@@ -188,7 +188,7 @@ class Expander:
         elif kind in ("regex", "extglob_pattern"):
             self.follow_text(text, dirs)
         elif node.is_named and kind not in _INSIDE:
-            raise CannotAnalyzeError(f"it holds a construct ({kind}) that is not followed")
+            raise CannotAnalyzeError(f"it contains a construct ({kind}) that is not supported")
         else:
             if kind == "arithmetic_expansion":
                 self.check_arithmetic(node)
@@ -206,7 +206,7 @@ class Expander:
 
     def follow_expansion(self, text: str, dirs: Dirs) -> None:
         if expansion_evaluates(text):
-            self.found.add_unknown(text, f"{text} may run text that is held in a variable")
+            self.found.add_unknown(text, f"{text} may run the text of a variable")
         self.follow_text(text[2:-1], dirs)
         default = _DEFAULT.fullmatch(text)
         if default is not None and _WILD.search(default[1]):

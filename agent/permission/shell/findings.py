@@ -15,9 +15,9 @@ from agent.permission.syntax.words import Word
 from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
 
-READ_SPLITS = "text that is read may split into an operator that evaluates"
+READ_SPLITS = "text that is read may become an operator that runs code"
 """Reason for an expansion without quotes in a test: ``[ $x ]`` where x is ``-v a[$(…)]``."""
-SECRETS_BELOW = "reads a folder that holds files with secrets"
+SECRETS_BELOW = "reads a folder that contains files with secrets"
 """Reason for asking about a command that could run if these files are kept from it."""
 _NAME = re.compile(r"\$\{?!?(\w+)")
 _MAX_READS = 50
@@ -187,7 +187,7 @@ class Findings:
             if word.globs or plain > _MAX_READS:
                 self.matched.append(path)
             if secret or plain <= _MAX_READS:
-                reason = f"{shown} may hold secrets" if secret else ""
+                reason = f"{shown} may contain secrets" if secret else ""
                 self.add(
                     PermissionNeed(
                         "read",
@@ -234,7 +234,7 @@ class Findings:
         guarded = self.workspace.is_guarded(path)
         reason = f"writes {shown}"
         if guarded:
-            reason += ", which governs the agent or the repository"
+            reason += ", which controls the agent or the repository"
         self.edits.append(os.path.normpath(path))
         self.add(
             PermissionNeed(

@@ -47,7 +47,7 @@ def pattern_reason(base: str, known: Program, call: Call, place: Workspace) -> s
             if base != "echo" and _matches_option(value, call.dirs, place):
                 return f"{word.source} matches a file whose name is an option of {base}"
     if has_side_effects(known) and any(_splits(word, call, place) for word in call.written):
-        return "the name of a file that a variable holds splits into several words"
+        return "a file name in a variable splits into several words"
     return ""
 
 

@@ -72,7 +72,7 @@ def _joined(
     """Return the pipelines in *nodes* with the operator in front of each; *redirections* belong to
     the last one."""
     if len(nodes) % 2 or any(node.is_named for node in nodes[::2]):
-        raise CannotAnalyzeError("its parts are put together in a way that is not followed")
+        raise CannotAnalyzeError("its parts are combined in a way that is not supported")
     last = len(nodes) - 1
     return [
         (nodes[at - 1].type, _flatten(nodes[at], redirections if at == last else ()))

@@ -62,7 +62,7 @@ class Redirections:
                 case kind if kind in _AFTER or kind == "pipeline" or child in later:
                     pass
                 case kind:
-                    raise CannotAnalyzeError(f"its here-document holds a {kind.strip()}")
+                    raise CannotAnalyzeError(f"its here-document contains a {kind.strip()}")
         return words
 
     def _add_herestring(self, node: "Node", dirs: Dirs, more: Sequence["Node"]) -> None:
@@ -96,11 +96,11 @@ class Redirections:
             self.found.add_unknown(text, "opens a network connection")
         elif operator in _WRITES:
             if not self.found.add_write(word, dirs):
-                self.found.add_unknown(text, "writes a file that is known at run time only")
+                self.found.add_unknown(text, "writes a file that is known only at run time")
         elif operator not in ("<", "<&"):
             raise CannotAnalyzeError(f"the redirection {operator} is not understood")
         elif not self.found.add_read(word, dirs):
-            self.found.add_unknown(text, "reads a file that is known at run time only")
+            self.found.add_unknown(text, "reads a file that is known only at run time")
 
 
 def following(node: "Node") -> list["Node"]:

@@ -196,7 +196,7 @@ class Walker:
     def statement(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         handler = self._handlers.get(node.type)
         if handler is None:
-            raise CannotAnalyzeError(f"it holds a construct ({node.type}) that is not followed")
+            raise CannotAnalyzeError(f"it contains a construct ({node.type}) that is not supported")
         return handler(node, dirs)
 
     def _and_or(self, node: "Node", dirs: Dirs) -> FoldersAfter:
@@ -297,7 +297,9 @@ class Walker:
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
                 parts.append(child)
             else:
-                raise CannotAnalyzeError(f"it holds a construct ({child.type}) not followed")
+                raise CannotAnalyzeError(
+                    f"it contains a construct ({child.type}) that is not supported"
+                )
         words = self.expander.read_words([*parts, *extra], dirs)
         call = Call(tuple(words), text, dirs, tuple(sets), level=self.level)
         self.found.piped = None if redirected else piped

@@ -43,7 +43,7 @@ def refuse_early(text: str) -> None:
     odd = _ODD.search(text)
     if odd is not None:
         kind = "unassigned" if odd[0] >= "\ud800" else "control"
-        raise CannotAnalyzeError(f"it holds the {kind} character U+{ord(odd[0]):04X}")
+        raise CannotAnalyzeError(f"it contains the {kind} character U+{ord(odd[0]):04X}")
 
 
 def join_lines(text: str) -> tuple[str, list[str] | None]:
@@ -55,7 +55,7 @@ def join_lines(text: str) -> tuple[str, list[str] | None]:
     if "\\\n" not in text:
         return text, None
     if "`" in text or re.search(r"\bcase\b", text):
-        raise CannotAnalyzeError("its lines are joined inside a construct that is not followed")
+        raise CannotAnalyzeError("its lines are joined inside a construct that is not supported")
     joiner = _Joiner(text)
     return joiner.run(), joiner.ends
 

@@ -57,7 +57,7 @@ MAX_VALUES = 256
 
 
 class Part(NamedTuple):
-    """A part of a word that is known at run time only."""
+    """A part of a word that is known only at run time."""
 
     start: int
     end: int
@@ -263,7 +263,7 @@ def ansi_text(body: str) -> str:
         flags=re.DOTALL,
     )
     if any(0xD800 <= ord(char) < 0xF900 for char in value):
-        raise CannotAnalyzeError("it spells an unassigned character")
+        raise CannotAnalyzeError("it contains an escape for an unassigned character")
     return value.split("\0", 1)[0]
 
 
@@ -334,7 +334,7 @@ class _Reader:
             self.raw.append("$")
             self.at += 1
         else:
-            raise CannotAnalyzeError("it holds an expansion that the parser does not show")
+            raise CannotAnalyzeError("it contains an expansion that the parser does not show")
 
     def in_double(self) -> None:
         char = self.source[self.at]
@@ -358,7 +358,7 @@ class _Reader:
             self.raw.append(self.source[self.at + 1 : end])
             self.at = end + 1
         elif char in "()" or (char in "<>" and after == "("):
-            raise CannotAnalyzeError("it holds a pattern or substitution that is not followed")
+            raise CannotAnalyzeError("it contains a pattern or substitution that is not supported")
         else:
             tilde = char == "~" and (not self.raw or self.list or self.raw[-1] in ("=", ":"))
             active = _TILDE if tilde else _ACTIVE.get(char)

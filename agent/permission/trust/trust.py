@@ -77,7 +77,7 @@ class TrustStore:
     """The answers, in ``trust.json`` of the *data* folder (mode 0600)."""
 
     def __init__(self, data: Path) -> None:
-        self._file = PrivateFile(data / "trust.json", "The answer about this folder")
+        self._file = PrivateFile(data / "trust.json", "The answer about the folder")
 
     def load(self, project: Path) -> SavedAnswer | None:
         """Return the answer about the *project* (its real path); None if there is none to read."""

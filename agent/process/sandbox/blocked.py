@@ -75,11 +75,11 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
         return f"The sandbox blocked a write: {_writes(policy)}"
     if not has_network(policy):
         if NO_NETWORK.search(text):
-            return "The sandbox blocked the network, servers on this machine included."
+            return "The sandbox blocked the network, including servers on this machine."
         if UNREACHED.search(text):
             return (
-                "The sandbox blocked the network, servers on this machine included, or the server "
-                "does not run."
+                "The sandbox blocked the network, including servers on this machine, or the server "
+                "is not running."
             )
     if policy.protected and BUSY.search(text):
         return "The sandbox probably blocked the replacement of a protected file."
@@ -107,5 +107,5 @@ def _is_allowed(path: str, policy: SandboxPolicy) -> bool:
 
 def _writes(policy: SandboxPolicy) -> str:
     if policy.level == "read-only":
-        return "the command can write nothing but its temporary folder."
+        return "the command can write only to its temporary folder."
     return f"only {', '.join(policy.writable)} can be written, except protected files inside."

@@ -220,7 +220,7 @@ class ProviderAccess:
             raise MissingKey(self.missing_key_message(provider))
         if found and (wrong := key_error(found.key)):
             place = "" if found.source in {"config", "stored"} else f" in {found.source}"
-            raise MissingKey(f"The key of {provider}{place} cannot be used. {wrong}")
+            raise MissingKey(f"The API key of {provider}{place} cannot be used. {wrong}")
         return found.key
 
     def missing_key_message(self, provider: str) -> str:
@@ -244,7 +244,9 @@ class ProviderAccess:
         if through and (missing is None or self.login_of(provider)):
             return "" if missing else url
         if missing:
-            raise MissingKey(f"{provider} needs {missing[1]}, a part of its address. Set it.")
+            raise MissingKey(
+                f"{provider} needs {missing[1]}, which is part of its address. Set this variable."
+            )
         if not url:
             raise MissingKey(
                 f"{provider} has no address. Set provider.{provider}.options.baseURL in the config."

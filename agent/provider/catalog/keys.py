@@ -57,7 +57,7 @@ class NoKeyStore:
         return {}
 
     def put(self, provider: str, key: str) -> None:
-        raise StoreUnavailable(f"The key of {provider} cannot be stored.")
+        raise StoreUnavailable(f"The API key of {provider} cannot be stored.")
 
     def remove(self, provider: str) -> bool:
         return False
@@ -114,7 +114,9 @@ class AuthFile:
     def _untrusted_reason(self, info: os.stat_result) -> str:
         """Return the reason why the file is not used, "" where it is."""
         if stat.S_IMODE(info.st_mode) & 0o077:
-            return f"Others can read {self._path}, so its keys are not used. Run: chmod 600 on it."
+            return (
+                f"Other users can read {self._path}, so its keys are not used. Run chmod 600 on it."
+            )
         if hasattr(os, "geteuid") and info.st_uid not in {0, os.geteuid()}:
             return f"{self._path} belongs to another user, so its keys are not used."
         return ""
@@ -150,5 +152,5 @@ def key_error(key: str) -> str:
     if not key:
         return "Enter a key."
     if not (key.isascii() and key.isprintable()) or " " in key:
-        return "That contains characters that no key has. Copy it again."
+        return "This contains characters that no API key has. Copy the key again."
     return ""

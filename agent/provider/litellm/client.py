@@ -129,7 +129,7 @@ def call_error(provider: str, report: JsonObject, secret: str = "") -> ProviderE
         return error_from_response(provider, status, known, message.encode())
     return ProviderError(
         ProviderErrorKind.INVALID_REQUEST,
-        f"litellm could not ask {provider}: {get_text(report, 'kind')}: {message}"[:600],
+        f"litellm could not reach {provider}: {get_text(report, 'kind')}: {message}"[:600],
     )
 
 

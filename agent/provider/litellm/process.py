@@ -88,7 +88,7 @@ class LitellmProcess:
             raise ProviderError(
                 ProviderErrorKind.INVALID_REQUEST,
                 f"litellm cannot be loaded: {reason}. Reinstall "
-                "opencode-py, or choose a provider that is asked without it.",
+                "opencode-py, or choose a provider that does not need it.",
             )
 
     async def call(self, arguments: JsonObject) -> AsyncGenerator[JsonObject, None]:

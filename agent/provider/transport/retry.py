@@ -65,7 +65,7 @@ def give_up_reason(
         return None
     if error.retry_after is not None and error.retry_after > policy.max_server_delay:
         minutes = round(error.retry_after / 60)
-        return f"The server asks to wait for {minutes:,} minutes. Try again then."
+        return f"The server asks you to wait {minutes:,} minutes. Try again then."
     if attempt >= policy.attempts:
         return f"Gave up after {attempt} {'try' if attempt == 1 else 'tries'}."
     return None

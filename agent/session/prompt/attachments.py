@@ -55,7 +55,7 @@ class MentionReader:
         if tool is None and mention.server:
             raise ToolError(f"The MCP server {mention.server} is not connected: see /mcp.")
         if tool is None:
-            raise ToolError("Files cannot be attached: the read tool is switched off.")
+            raise ToolError("Files cannot be attached: the read tool is turned off.")
         context = ToolContext(
             session_id=session.id,
             root_id=session.id,

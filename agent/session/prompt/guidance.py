@@ -77,7 +77,9 @@ class InstructionEditor:
         path = found[-1] if found else self._project / "AGENTS.md"
         target = resolve_path(str(path), self._context())
         if target.outside:
-            raise ToolError(f"{target.shown} leads out of the project, so nothing is added to it.")
+            raise ToolError(
+                f"{target.shown} points outside the project, so nothing is added to it."
+            )
         return target
 
     def _draft(self, lines: list[str]) -> InstructionDraft:
@@ -145,7 +147,7 @@ async def _cannot_ask(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     del blocks
-    raise ToolError(f"{heading} {len(needs)} things would have to be asked here.")
+    raise ToolError(f"{heading} This cannot be approved here: it needs {len(needs)} permissions.")
 
 
 @frozen

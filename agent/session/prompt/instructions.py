@@ -158,10 +158,10 @@ def _allowed_path(path: Path, name: str, bounds: ImportBounds, reading: ReadStat
     except (OSError, RuntimeError):
         return None  # a circle of links
     if bounds.inside is not None and not real.is_relative_to(bounds.inside):
-        reading.notes.append(f"{name} leads out of the project and is ignored.")
+        reading.notes.append(f"{name} points outside the project and is ignored.")
         return None
     if is_secret(str(real)) or is_secret(str(path)):
-        reading.notes.append(f"{name} may hold secrets and is ignored.")
+        reading.notes.append(f"{name} may contain secrets and is ignored.")
         return None
     if str(real) in reading.seen:
         return None

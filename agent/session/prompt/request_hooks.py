@@ -14,7 +14,7 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 REFUSED = "A hook refused the request to the model: {reason}"
-NO_REASON = "it gave no reason"
+NO_REASON = "no reason given"
 NO_EFFECT = "A hook for PreRequest set {names}, which has no effect: {known}."
 KNOWN_SETTINGS = (
     "the known ones are temperature (a number), effort (one of the model's levels), max_output "

@@ -30,7 +30,7 @@ MAX_BYTES = 2_000_000
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name of a tree without files, which a repository without commits is compared with."""
 
-NO_REPOSITORY = "This folder is in no git repository, so there is no working tree to review."
+NO_REPOSITORY = "This folder is not in a git repository, so there is no working tree to review."
 NO_ANSWER = f"git did not print the changes within {TIMEOUT:.0f} seconds, or it failed."
 
 
@@ -110,7 +110,7 @@ async def branch_changes(root: Path, base: str = "") -> ReviewedChanges:
         here, "merge-base", f"origin/{base}", "HEAD"
     )
     if fork is None:
-        raise NothingToDo(f"There is no branch {base} that this one comes from.")
+        raise NothingToDo(f"There is no branch {base} that shares history with this one.")
     found = await working_tree_changes(root, fork.strip())
     return ReviewedChanges(f"the changes since {base}", found.files, found.notes)
 

@@ -31,7 +31,7 @@ class HunkWriter:
         path = self._root / file.block.path
         real = path.resolve()
         if path.is_symlink() or not real.is_relative_to(self._root.resolve()):
-            raise NothingToDo(f"{file.block.path} is outside the project or a link.")
+            raise NothingToDo(f"{file.block.path} is outside the project or is a link.")
         async with self._tracker.lock(str(real)):
             try:
                 await asyncio.to_thread(_write, real, file, before, after)
@@ -43,7 +43,7 @@ class HunkWriter:
 def _write(path: Path, file: ReviewedFile, before: frozenset[int], after: frozenset[int]) -> None:
     expected, wanted = file.text(before), file.text(after)
     changed = NothingToDo(
-        f"{file.block.path} has changed since: close the review and open it again."
+        f"{file.block.path} has changed since the review was opened. Close it and open it again."
     )
     if not path.exists():
         if expected is not None or wanted is None:

@@ -39,7 +39,7 @@ class Surroundings:
         if not self.head or self.head == now:
             return ""
         return (
-            f"HEAD was at {self.head} and is at {now or 'nothing'}: commits, branches and the index "
+            f"HEAD moved from {self.head} to {now or 'nothing'}: commits, branches and the index "
             "are not undone."
         )
 

@@ -81,7 +81,7 @@ class _StepCalls:
         await self.turn.services.permissions.ask(
             replace(self._ask_context(part), on_decision=decided),
             (PermissionNeed("doom_loop", part.tool, reason="the same call as before, again"),),
-            "The same call is repeated. Continue?",
+            "The same call is being repeated. Continue?",
             (),
         )
 

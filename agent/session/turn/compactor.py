@@ -54,7 +54,7 @@ MAX_FRUITLESS = 2
 MAX_OMISSIONS = 2
 """Times in a row that attached files are omitted after a refusal."""
 
-OMITTED = "{files} no longer sent; the model reads a line in their place."
+OMITTED = "{files} no longer sent to the model, to save space."
 ONE_FILE = "1 attached file is"
 
 WINDOW_FULL = (

@@ -272,8 +272,8 @@ class Turn:
             other = await self.services.store.session(min(others))
             self.services.bus.publish(
                 Notice(
-                    f"“{own.title}” is about to change {path}, which “{other.title}” "
-                    "changes too. /new --worktree gives a session a folder of its own."
+                    f"“{own.title}” is about to change {path}, which “{other.title}” has also "
+                    "changed. /new --worktree gives a session its own folder."
                 )
             )
 

@@ -20,7 +20,7 @@ from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
 from agent.tools.core.base import ToolContext
 
-SENSITIVE_REASON = "may hold secrets"
+SENSITIVE_REASON = "may contain secrets"
 PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
 OUTSIDE_REASON = "outside the project"
 

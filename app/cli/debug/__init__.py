@@ -13,6 +13,7 @@ from app.cli.command_support import (
     run_command,
     write_json_line,
 )
+from app.cli.parser import help_texts
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject
@@ -23,18 +24,25 @@ BOM = "\ufeff"
 def parser() -> argparse.ArgumentParser:
     result = command_parser("debug", "Inspect settings, rules and internals.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    lines = "read cases from standard input, print one JSON object per line"
-    permission = parts.add_parser("permission", help="how the rules decide on a command, and why")
+    lines = "read cases from standard input, and print one JSON object per line"
+    permission = parts.add_parser(
+        "permission", **help_texts("show how the rules decide on a command, and why")
+    )
     permission.add_argument("--jsonl", action="store_true", help=lines)
     permission.add_argument("permission", nargs="?", metavar="PERMISSION", help="such as bash")
     permission.add_argument("pattern", nargs="?", metavar="TEXT", help="the command or path")
-    permission.add_argument("--agent", default="build", help="whose rules (default: build)")
-    edit = parts.add_parser("edit", help="how the edit tool would apply an edit")
+    permission.add_argument(
+        "--agent", default="build", help="the agent whose rules apply (default: build)"
+    )
+    edit = parts.add_parser("edit", **help_texts("show how the edit tool would apply an edit"))
     edit.add_argument("--jsonl", action="store_true", required=True, help=lines)
-    stream = parts.add_parser("stream", help="how a provider's stream is decoded")
+    stream = parts.add_parser("stream", **help_texts("show how a provider's stream is decoded"))
     stream.add_argument("--jsonl", action="store_true", required=True, help=lines)
     stream.add_argument(
-        "--transport", choices=("http", "litellm"), default="http", help="who reads them"
+        "--transport",
+        choices=("http", "litellm"),
+        default="http",
+        help="the client that decodes it",
     )
     for name, about in (
         ("config", "each setting and the file it came from"),
@@ -42,10 +50,12 @@ def parser() -> argparse.ArgumentParser:
         ("info", "versions and system information for a bug report; no secrets"),
         ("plugins", "what each plugin adds, or where it failed"),
     ):
-        part = parts.add_parser(name, help=about, description=f"Show {about}.")
-        part.add_argument("--json", action="store_true", help="as JSON")
+        part = parts.add_parser(name, **help_texts(f"show {about}"))
+        part.add_argument("--json", action="store_true", help="print JSON")
         if name == "config":
-            part.add_argument("--schema", action="store_true", help="the JSON schema of the files")
+            part.add_argument(
+                "--schema", action="store_true", help="print the JSON schema of config files"
+            )
     return result
 
 
@@ -61,7 +71,9 @@ def _run(arguments: argparse.Namespace) -> int:
             if arguments.jsonl:
                 return answer_cases()
             if arguments.permission is None or arguments.pattern is None:
-                return report('Say what to judge, such as: debug permission bash "git push"', USAGE)
+                return report(
+                    'Name what to check, such as: debug permission bash "git push"', USAGE
+                )
             return explain(arguments.agent, arguments.permission, arguments.pattern)
         case "edit":
             return _answer_edits()

@@ -4,20 +4,21 @@ import argparse
 import os
 
 from app.cli.command_support import command_parser, run_command
+from app.cli.parser import help_texts
 
 
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "mcp",
-        "The MCP servers of your settings and of this folder's.",
+        "Manage the MCP servers in your settings and in this folder.",
         epilog="In the program, /mcp shows their status.",
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    listed = parts.add_parser("list", help="list the servers without starting them")
+    listed = parts.add_parser("list", **help_texts("list the servers without starting them"))
     listed.add_argument("--json", action="store_true", help="print JSON")
     add = parts.add_parser(
         "add",
-        help="add a server to your settings",
+        **help_texts("add a server to your settings"),
         usage="%(prog)s NAME --url URL [--header NAME=VALUE …]\n"
         "       %(prog)s NAME [--env NAME=VALUE …] -- PROGRAM [ARGUMENT …]\n"
         "       %(prog)s NAME --from-claude-code",
@@ -45,12 +46,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
     auth = parts.add_parser(
-        "auth", help="log in to a remote server; without a name, list your logins"
+        "auth", **help_texts("log in to a remote server; without a name, list your logins")
     )
     auth.add_argument("name", nargs="?", metavar="NAME", help="the server")
-    logout = parts.add_parser("logout", help="remove the login of a server")
+    logout = parts.add_parser("logout", **help_texts("remove the login of a server"))
     logout.add_argument("name", metavar="NAME", help="the server")
-    debug = parts.add_parser("debug", help="connect to a server and report each step")
+    debug = parts.add_parser("debug", **help_texts("connect to a server and report each step"))
     debug.add_argument("name", metavar="NAME", help="the server")
     return result
 

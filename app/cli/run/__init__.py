@@ -88,7 +88,7 @@ class PreparedRun:
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "run",
-        "Send one prompt, print the answer, exit. Piped input is added to the prompt.",
+        "Send one prompt, print the answer and exit. Piped input is added to the prompt.",
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for lack of "
         "permission, 4 a limit was reached, 130 interrupted. No one can be asked here: what the "
         "rules do not allow is refused, unless --auto-approve or --auto allows it.",
@@ -247,7 +247,7 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
     source = StandardInput(sys.stdin)
     piped = source.read(needed=awaited or not (message.strip() or arguments.command))
     if not (message.strip() or piped.strip() or arguments.command):
-        return report("Nothing to do: pass a message, or pipe one in.", USAGE)
+        return report("Nothing to do: pass a prompt as an argument, or pipe it in.", USAGE)
     code = asyncio.run(_run(arguments, message, piped))
     source.report_late()
     return code

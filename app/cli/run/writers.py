@@ -265,7 +265,7 @@ class TextWriter:
         elif ending.outcome == "cancelled":
             self._tell("Interrupted.")
         for what in ending.refused:
-            self._tell(f"Refused, as nobody could be asked: {what}")
+            self._tell(f"Refused, because no one could be asked: {what}")
 
     def _tell(self, sentence: str) -> None:
         """Write *sentence* to *err*, if that can be written."""

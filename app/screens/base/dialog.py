@@ -143,5 +143,8 @@ class AutoDialog(Dialog[ResultT]):
         _ = key
         return False
 
+    def show_note(self, note: str) -> None:
+        """Show why a key did nothing, where the dialog has a place for it."""
+
     def preview(self, key: str) -> None:
         """Show the answer of *key* as selected while it is held; "" shows the state as it is."""

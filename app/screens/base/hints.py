@@ -10,14 +10,22 @@ from textual.visual import RenderOptions, Visual
 class KeyHints(Visual):
     """Key hints, laid out for the width: a line break is never within a hint.
 
-    *note* is shown before them, *selected* is a key that is shown as chosen.
+    *note* is shown before them, *selected* is a key that is shown as chosen. Where they need more
+    than *most_lines*, the least important are dropped: those before the last, which closes.
     """
 
     def __init__(
-        self, *pairs: tuple[str, str], note: str = "", selected: str = "", gap: int = 3
+        self,
+        *pairs: tuple[str, str],
+        note: str | Content = "",
+        selected: str = "",
+        gap: int = 3,
+        most_lines: int | None = None,
     ) -> None:
         self._gap = Content(" " * gap)
-        self._pieces = [Content.styled(note, "$tone-warn")] if note else []
+        self._most_lines = most_lines
+        first = note if isinstance(note, Content) else Content.styled(note, "$tone-warn")
+        self._pieces = [first] if note else []
         self._pieces += [
             Content.styled(f"{key} {what}", "bold reverse")
             if key == selected
@@ -27,14 +35,22 @@ class KeyHints(Visual):
 
     def lines(self, width: int) -> Content:
         """Return the hints in lines of *width* cells."""
+        pieces = self._pieces
+        rows = self._rows(pieces, width)
+        while self._most_lines is not None and len(rows) > self._most_lines and len(pieces) > 1:
+            pieces = [*pieces[:-2], pieces[-1]]
+            rows = self._rows(pieces, width)
+        return Content("\n").join(rows)
+
+    def _rows(self, pieces: list[Content], width: int) -> list[Content]:
         rows: list[Content] = []
-        for piece in self._pieces:
+        for piece in pieces:
             longer = rows[-1] + self._gap + piece if rows else piece
             if rows and longer.cell_length <= width:
                 rows[-1] = longer
             else:
                 rows.append(piece)
-        return Content("\n").join(rows)
+        return rows
 
     @property
     def cell_length(self) -> int:

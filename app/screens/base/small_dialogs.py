@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -17,6 +18,7 @@ from app.widgets.input.field import TextField
 
 ResultT = TypeVar("ResultT")
 
+LETTER_NEEDED = "Press y or n."
 STYLE_SHEET = str(Path(__file__).with_name("dialog.tcss"))
 
 
@@ -47,6 +49,14 @@ class ConfirmScreen(AutoDialog[bool]):
             if self._detail:
                 yield Static(Content(sanitize(self._detail)), classes="dialog-text")
             yield _keys(("y", "yes"), ("n", "no"))
+
+    def on_key(self, event: events.Key) -> None:
+        """Show that a letter answers, which ``AutoDialog.on_key`` takes: Enter does not."""
+        self.show_note(LETTER_NEEDED if event.key == "enter" else "")
+
+    def show_note(self, note: str) -> None:
+        hints = KeyHints(("y", "yes"), ("n", "no"), note=note)
+        self.query_one(".dialog-keys", Static).update(hints)
 
     def action_answer(self, yes: bool) -> None:
         self.dismiss(yes)

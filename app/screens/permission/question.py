@@ -126,6 +126,7 @@ class QuestionScreen(QuestionDialog):
 
     def on_key(self, event: events.Key) -> None:
         """Handle the keys that the answer field does not take."""
+        self.show_note("")
         answer = self.query_one(Input)
         if answer.has_focus and event.key not in DIALOG_KEYS:
             return  # the field's own keys reach their bindings through here
@@ -228,8 +229,10 @@ class QuestionScreen(QuestionDialog):
     def _placeholder(self) -> str:
         return "or type your own answer" if self.question.options else "Type your answer"
 
-    def _hints(self) -> KeyHints:
+    def show_note(self, note: str) -> None:
+        self.query_one("#question-hints", Static).update(self._hints(note))
+
+    def _hints(self, note: str = "") -> KeyHints:
         mark = [("space", "mark")] if self.question.multiple else []
-        return KeyHints(
-            *mark, ("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop")
-        )
+        keys = (*mark, ("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop"))
+        return KeyHints(*keys, note=note)

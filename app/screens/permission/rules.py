@@ -47,9 +47,9 @@ def _rule_group(rule: Rule) -> str:
 
 def _rule_note(rule: Rule, *, trusted: bool) -> str:
     if rule.cautious or (rule.source == DEFAULT and rule.permission == "bash"):
-        return "but allows what only reads in the project"
+        return "but commands that only read in the project run"
     if rule.source == DEFAULT and rule.permission == "read":
-        return "but asks for files that may hold secrets"
+        return "but asks for files that may contain secrets"
     if rule.saved and rule.permission == "bash":
         return "with the limits of “always”"
     if is_project_rule(rule) and rule.action != "deny":

@@ -61,6 +61,7 @@ scroll."""
 HUNK_STEPS = {"n": 1, "j": 1, "p": -1, "k": -1}
 
 
+NOTHING_SELECTED = "Select an answer first: ← →, or its letter."
 EDITED_NOTE = "You changed the command: it is checked again before it runs."
 
 
@@ -91,6 +92,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         self._pending = pending
         self._answers = _answers_to(request, always=bool(request.always))
         self._chosen: Answer | None = None
+        self._note = ""
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
         self._editable_shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
         self._edited_command: str | None = None
@@ -172,7 +174,7 @@ class PermissionScreen(AutoDialog[Outcome]):
             self.dismiss("later")
 
     def on_key(self, event: events.Key) -> None:
-        """Handle all keys of the dialog. Enter does nothing until an answer was selected."""
+        """Handle all keys of the dialog. Enter answers only once an answer was selected."""
         comment = self.query_one("#ask-comment", Input)
         if comment.has_focus:
             if event.key == "escape":
@@ -184,6 +186,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         event.stop()
         event.prevent_default()
         key = event.key
+        self.show_note(NOTHING_SELECTED if key == "enter" and self._chosen is None else "")
         if key in self._letters:
             self._answer(self._letters[key])
         elif key == "escape":
@@ -215,6 +218,11 @@ class PermissionScreen(AutoDialog[Outcome]):
 
     def moves(self, key: str) -> bool:
         return key in {"c", "e", "v"} or self._is_hunk_key(key)
+
+    def show_note(self, note: str) -> None:
+        if note != self._note:
+            self._note = note
+            self._fit()
 
     def preview(self, key: str) -> None:
         self._mark(self._letters[key] if key else self._chosen)
@@ -389,7 +397,7 @@ class PermissionScreen(AutoDialog[Outcome]):
 
     def _hints(self) -> KeyHints:
         if self.query_one(CommandEditor).display:
-            return KeyHints(("enter", "done"), ("esc", "as it was"))
+            return KeyHints(("enter", "done"), ("esc", "cancel"))
         if self.query_one("#ask-comment", Input).has_focus:
             return KeyHints(("enter", "keep"), ("esc", "discard"))
         hints: list[tuple[str, str]] = []
@@ -399,7 +407,7 @@ class PermissionScreen(AutoDialog[Outcome]):
             hints.append(("v", "review"))
         if self._editable_shell is not None:
             hints.append(("e", "edit"))
-        return KeyHints(*hints, ("c", "comment"), ("esc", "reject"))
+        return KeyHints(*hints, ("c", "comment"), ("esc", "reject"), note=self._note)
 
 
 def _answers_to(request: PermissionRequest, *, always: bool) -> tuple[Answer, ...]:

@@ -157,5 +157,8 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
     def _scroll(self, lines: int) -> None:
         self.query_one("#trust-found", VerticalScroll).scroll_relative(y=lines, animate=False)
 
-    def _keys(self, selected: str = "") -> KeyHints:
-        return KeyHints(*KEYS[self._status], selected=selected)
+    def show_note(self, note: str) -> None:
+        self.query_one("#trust-keys", Static).update(self._keys(note=note))
+
+    def _keys(self, selected: str = "", note: str = "") -> KeyHints:
+        return KeyHints(*KEYS[self._status], selected=selected, note=note)

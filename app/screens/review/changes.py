@@ -334,7 +334,7 @@ class ChangesScreen(Dialog[ReviewState]):
     def action_remove_comment(self) -> None:
         existing = self._comment_here()
         if existing is None:
-            self._say("There is no comment on this line that is not sent yet.")
+            self._say("There is no unsent comment on this line.")
             return
         self._comments.remove(existing)
         self._show_file()

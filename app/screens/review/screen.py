@@ -209,7 +209,9 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self.query_one("#review-top", Static).update(top)
 
     def _show_keys(self, note: str = "") -> None:
-        self.query_one("#review-keys", Static).update(KeyHints(*KEYS, note=note, gap=2))
+        self.query_one("#review-keys", Static).update(
+            KeyHints(*KEYS, note=note, gap=2, most_lines=2)
+        )
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()

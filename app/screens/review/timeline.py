@@ -342,7 +342,7 @@ def turn_line(turn: TimelineTurn, width: int, *, unfolded: bool) -> Content:
         facts.append(money(turn.cost))
     note = Content.assemble(("  " + "  ".join(facts), "$tone-faint"))
     if turn.cancelled:
-        note += Content.styled("  cancelled", tone)
+        note += Content.styled("  canceled", tone)
     elif turn.failures:
         note += Content.styled(f"  {count(turn.failures, 'error')}", tone)
     if turn.usage.output:

@@ -450,9 +450,9 @@ class SessionScreen(PaintedScreen):
 
 
 BROWSE_KEYS = (
-    ("j k", "next, previous"),
-    ("space", "unfold"),
     ("enter", "open"),
+    ("space", "unfold"),
+    ("j k", "next, previous"),
     ("o", "in full"),
     ("esc", "back"),
 )

@@ -12,7 +12,14 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
-from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
+from agent.records.blocks import (
+    Block,
+    DiffBlock,
+    ShellBlock,
+    SubtaskBlock,
+    TextBlock,
+    ToolLabel,
+)
 from agent.records.decisions import decision_label, explain_decision
 from agent.records.frozen import frozen
 from agent.records.labels import label_of
@@ -91,16 +98,19 @@ def _answer_lines(part: ToolPart, context: BlockContext) -> DrawnBlock:
 
 
 def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
-    """Return the blocks of a call; the live output of a running call is in a block of its own."""
+    """Return the blocks of a call, without text that its row shows; the live output of a running
+    call is in a block of its own."""
     state = part.state
     if isinstance(state, Pending):
         return ()
+    row = TextBlock(label_of(part).object)
+    blocks = tuple(block for block in state.blocks if block != row)
     if not isinstance(state, Running | Failed) or not state.output:
-        return state.blocks
-    if not any(isinstance(block, ShellBlock | SubtaskBlock) for block in state.blocks):
+        return blocks
+    if not any(isinstance(block, ShellBlock | SubtaskBlock) for block in blocks):
         live = ShellBlock("", state.output) if isinstance(state, Running) else None
-        return (*state.blocks, live) if live else state.blocks
-    return tuple(_with_output(block, state.output) for block in state.blocks)
+        return (*blocks, live) if live else blocks
+    return tuple(_with_output(block, state.output) for block in blocks)
 
 
 def _with_output(block: Block, output: str) -> Block:
@@ -199,7 +209,7 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
         case Pending(raw=raw):
             return [(f"{tokens(len(raw))} characters", "faint")] if len(raw) > MIN_RAW_SHOWN else []
         case Running(waiting=str()):
-            return [("waits for you", "warn")]
+            return [("waiting for you", "warn")]
         case Running(started=started, blocks=blocks):
             seconds = moment.now - started
             left = any(isinstance(block, SubtaskBlock) and block.background for block in blocks)
@@ -209,11 +219,13 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
                 facts.append(("esc to stop", "accent"))
             return facts
         case Completed(facts=words, started=started, ended=ended):
-            facts = [(sanitize_line(word), "faint") for word in (*words, *_user_decision(part))]
+            how = _state_facts(part)
+            known = [word for word in words if all(word != text for text, _ in how)]
+            facts = [(sanitize_line(word), "faint") for word in (*known, *_user_decision(part))]
             took = (
                 [(precise_duration(ended - started), "faint")] if started else []
             )  # imported: unknown
-            return [*facts, *_state_facts(part), *took]
+            return [*facts, *how, *took]
         case Failed():
             return _state_facts(part)
 
@@ -224,7 +236,7 @@ def _state_facts(part: ToolPart) -> list[Fact]:
         case Completed(exit_code=int(code)) if code:
             return [(f"exit {code}", "err")]
         case Running(waiting=str()):
-            return [("waits", "warn")]
+            return [("waiting", "warn")]
         case Failed(kind="denied") if _user_decision(part):
             return [("rejected", "err")]
         case Failed(kind=kind):
@@ -243,7 +255,7 @@ _FAILURE_FACTS: dict[str, Fact] = {
     "error": ("failed", "err"),
     "invalid": ("invalid input", "err"),
     "denied": ("denied", "err"),
-    "aborted": ("cancelled", "faint"),
+    "aborted": ("canceled", "faint"),
     "interrupted": ("interrupted", "faint"),
 }
 

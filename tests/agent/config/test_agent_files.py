@@ -178,4 +178,4 @@ def test_an_agent_in_a_worktree_is_written_in_both_ways(setting):
     agents = Agents(loaded)
     assert [name for name in "abcde" if agents.get(name).worktree] == ["a", "b", "c"]
     (notice,) = loaded.notices
-    assert "only worktree is known" in notice
+    assert "only worktree is supported" in notice

@@ -181,7 +181,7 @@ def test_each_variable_has_an_effect_or_is_always_on_or_is_reported(name: str) -
 def test_variables_without_effect_are_reported_in_one_sentence(setting: Setting) -> None:
     setting.env |= {"OPENCODE_AUTH_CONTENT": "secret", "OPENCODE_DB": "x.db"}
     (notice,) = setting.load().notices
-    assert "OPENCODE_AUTH_CONTENT: keys are in the providers' own variables" in notice
+    assert "OPENCODE_AUTH_CONTENT: keys come from the providers' own variables" in notice
     assert "OPENCODE_DB: sessions have a folder of their own" in notice
     assert "secret" not in notice
 
@@ -250,7 +250,7 @@ def test_claude_codes_permissions_without_effect_are_reported(setting: Setting) 
         setting.home / ".claude/settings.local.json", {"permissions": {"allow": ["Bash"]}}
     )
     *_, mode, unknown, every = setting.load().notices
-    assert "permissions.defaultMode has no effect: the mode is chosen" in mode
+    assert "permissions.defaultMode has no effect: choose the mode" in mode
     assert "Unknown(x) is not a tool" in unknown
     assert "Bash allows every command; only this program's own settings" in every
 
@@ -355,8 +355,8 @@ def test_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     assert far.enabled
     assert far.url == "https://far.test/mcp"
     notices = "\n".join(loaded.notices)
-    assert "the variables DOCS_ROOT, DOCS_TOKEN may not be read from a project's" in notices
-    assert "the variable BASE may not be read" in notices
+    assert "a project's settings cannot read the variables DOCS_ROOT, DOCS_TOKEN" in notices
+    assert "a project's settings cannot read the variable BASE" in notices
     assert "its default is used" in notices
     assert "mcpServers.far.headersHelper has no effect" in notices
     assert "inputs has no effect" in notices

@@ -58,7 +58,7 @@ def test_a_failed_write_is_an_error_in_a_sentence(tmp_path: Path) -> None:
     file = PrivateFile(tmp_path / "kept.json", "The login")
     file.path.mkdir()
     with (
-        pytest.raises(StoreUnavailable, match=r"The login cannot be kept in .*kept\.json: "),
+        pytest.raises(StoreUnavailable, match=r"The login cannot be stored in .*kept\.json: "),
         file.edit(),
     ):
         pass

@@ -122,10 +122,10 @@ def test_variables_of_mcp_servers_are_named_in_one_sentence(setting: Setting) ->
     loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
     (notice,) = by_file(loaded.notices, loaded.files)
     assert notice == (
-        ".mcp.json:3: mcpServers.q is switched off, since its args cannot be filled in; line 5:"
-        " mcpServers.q.args, mcpServers.q.env.K, mcpServers.q.env.L: the variables A_KEY, B_KEY may"
-        " not be read from a project's settings, so they are ignored; list them under project_reads"
-        " in your own to allow it."
+        ".mcp.json:3: mcpServers.q is turned off, since its args cannot be filled in.\n  line 5:"
+        " mcpServers.q.args, mcpServers.q.env.K, mcpServers.q.env.L: a project's settings"
+        " cannot read the variables A_KEY, B_KEY, so they are ignored; list them under"
+        " project_reads in your own to allow it."
     )
     assert loaded.config.mcp["own"].command == (f"{setting.home}/bin/x",)
 
@@ -248,7 +248,7 @@ def test_efforts_are_read_where_opencode_has_them(setting: Setting) -> None:
     assert (found.efforts, found.effort, found.reasoning) == (("high",), "high", True)
     assert [loaded.config.agent[name].effort for name in options] == ["high", "low"]
     (notice,) = loaded.notices
-    assert "provider.x.models.m.variants has no effect: only levels of reasoning" in notice
+    assert "provider.x.models.m.variants has no effect: only effort levels" in notice
 
 
 def test_what_is_so_here_anyway_needs_no_notice(setting: Setting) -> None:
@@ -260,15 +260,16 @@ def test_what_is_so_here_anyway_needs_no_notice(setting: Setting) -> None:
     assert not loaded.notices
 
 
-def test_keys_without_effect_are_one_line_for_each_file(setting: Setting) -> None:
+def test_keys_without_effect_are_one_notice_for_each_file(setting: Setting) -> None:
     setting.theirs({"share": "manual", "username": "me", "watcher": {"ignore": ["x"]}})
     settings = {"model": "claude-x-1", "env": {"A": "1"}, "cleanupPeriodDays": 3, "statusLine": {}}
     setting.theirs(settings, ".claude/settings.json")
     loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
     second, first = by_file(("something else", *loaded.notices), loaded.files)[1:]
-    for key in ("share", "username", "watcher"):
-        assert f"{key} has no effect: " in first
     assert first.startswith("opencode.json:")
+    for key, line in zip(("share", "username", "watcher"), first.split("\n"), strict=True):
+        assert f"{key} has no effect: " in line
+        assert line.endswith(".")
     assert "model has no effect" in second
     assert "env has no effect" in second
     assert "cleanup" not in second

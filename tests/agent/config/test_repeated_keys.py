@@ -58,7 +58,7 @@ def test_the_notice_names_the_file_and_the_line() -> None:
         '{\n  "model": "a",\n  "permission": {"bash": {"x": "deny",\n "x": "allow"}},\n"model": 1}'
     )
     assert list(notices(text, "c.json")) == [
-        "c.json:4: permission.bash.x is set again (first in line 3); the stricter value is used.",
-        "c.json:5: model is set again (first in line 2); the last value is used.",
+        "c.json:4: permission.bash.x is set again (first on line 3); the stricter value is used.",
+        "c.json:5: model is set again (first on line 2); the last value is used.",
     ]
     assert list(notices('{"a": [{"b": 1}, {"b": 2}]}', "config.json")) == []

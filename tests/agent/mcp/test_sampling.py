@@ -101,7 +101,7 @@ async def test_always_covers_the_server_and_prompts_of_a_call_are_limited(
         harness.answer(await harness.permission_request(), "always")
         await harness.idle(session)
         said = await reply_to_server(harness, session)
-        assert said["message"] == "One call may ask a model 20 times."
+        assert said["message"] == "One call can ask a model only 20 times."
 
 
 @pytest.mark.parametrize("allowed", [False, True])

@@ -72,4 +72,4 @@ async def test_a_missing_program_is_named(tmp_path: Path, sandbox: Sandbox) -> N
     settings: dict[str, Any] = {"sandbox": command_sandbox(tmp_path, sandbox)}
     async with open_mcp(tmp_path, server, **settings) as mcp:
         assert mcp.status("gone").state == "failed"
-        assert "There is no program no-such-program" in mcp.status("gone").reason
+        assert "no-such-program was not found" in mcp.status("gone").reason

@@ -44,12 +44,10 @@ async def test_a_failing_server_does_not_affect_the_others(tmp_path: Path) -> No
         failed = ("missing", "nowhere", "empty", "silent", "exits")
         await mcp.until(lambda: all(mcp.status(n).state == "failed" for n in failed))
         reasons = {name: mcp.status(name).reason for name in failed}
-        assert (
-            reasons["missing"] == "There is no program no-such-program-here on this machine's PATH."
-        )
+        assert reasons["missing"] == "no-such-program-here was not found on PATH."
         assert reasons["nowhere"].startswith("There is no folder")
         assert reasons["empty"] == "mcp.empty.command is missing."
-        assert reasons["silent"] == "It was not ready within 0.5 seconds."
+        assert reasons["silent"] == "The server was not ready within 0.5 seconds."
         assert reasons["exits"].endswith("It said: no licence found")
         assert mcp.status("off").state == "disabled"
         assert (await mcp.call("shop_echo", text="hello")).output == "hello"
@@ -71,7 +69,7 @@ async def test_a_bad_schema_excludes_one_tool_only(tmp_path: Path) -> None:
         names = [name for name, _ in mcp.status("schemas").tools]
         assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
         problems = " ".join(mcp.status("schemas").problems)
-        assert "The tool later is ignored: it runs as a task of the server's." in problems
+        assert "The tool later is ignored: it runs as a server-side task." in problems
         for name in ("string", "word", "alien"):
             assert f"The tool {name} is ignored: its schema cannot be used" in problems
         for schema in mcp.registry.schemas():

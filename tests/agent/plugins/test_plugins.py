@@ -84,7 +84,7 @@ BROKEN = {
     "raise SystemExit(3)": "SystemExit",
     "def register(plugin) 1": "SyntaxError",
     "def register(plugin):\n @plugin.tool\n def a(): return 1": "no description",
-    "def register(plugin):\n @plugin.tool\n def a(x): 'A.'": "say the type of x",
+    "def register(plugin):\n @plugin.tool\n def a(x): 'A.'": "declare the type of x",
     "def register(plugin):\n @plugin.tool\n def a(*x: int): 'A.'": "a model cannot supply",
     "def register(plugin):\n plugin.hook('Never')(print)": "there is no event Never",
     "def register(plugin):\n plugin.theme('a', {})": "no primary color",

@@ -123,14 +123,14 @@ async def test_ignored_files_are_copied_and_the_setup_runs(paths: Paths, shop: P
     assert (folder / "secrets" / "db").read_text() == "x"
     assert (folder / ".env.where").read_text().strip() == made.folder
     assert notices == (
-        "1 file of this folder is not committed, so not in it.",
+        "The worktree starts from the last commit, without your changes to 1 file.",
         "worktree.setup failed (3): it broke",
     )
 
 
 @pytest.mark.parametrize("pattern", ["../x", "/etc/passwd", ""])
 async def test_only_files_of_the_project_are_copied(paths: Paths, shop: Path, pattern: str) -> None:
-    with pytest.raises(WorktreeError, match="below the project"):
+    with pytest.raises(WorktreeError, match="not inside the project"):
         await make(paths, shop, copy=(pattern,))
     assert "fix" not in git_in(shop, "worktree", "list") + git_in(shop, "branch")
     assert Worktrees(paths, shop).all() == []
@@ -140,7 +140,7 @@ async def test_a_name_that_is_taken_or_is_none(paths: Paths, shop: Path) -> None
     await make(paths, shop)
     git_in(shop, "branch", "opencode/mine")
     for name in ("fix", "mine"):
-        with pytest.raises(WorktreeError, match="already a worktree or a branch"):
+        with pytest.raises(WorktreeError, match="already exists"):
             await make(paths, shop, name)
     for name in ("a/b", "-x", "..", "x.lock", "a b", "ä"):
         with pytest.raises(WorktreeError, match="cannot be named"):
@@ -153,7 +153,7 @@ async def test_no_repository_and_no_commit(paths: Paths, tmp_path: Path) -> None
     with pytest.raises(WorktreeError, match="no git repository"):
         await make(paths, empty)
     git_in(empty, "init", "-q")
-    with pytest.raises(WorktreeError, match="needs a commit"):
+    with pytest.raises(WorktreeError, match="starts from a commit"):
         await make(paths, empty)
 
 
@@ -165,11 +165,11 @@ async def test_a_detached_shallow_or_dirty_repository(
     git_in(shallow, "checkout", "-q", "--detach")
     (shallow / "a.txt").write_text("mine\n")
     made, notices = await make(paths, shallow)
-    assert notices == ("1 file of this folder is not committed, so not in it.",)
+    assert notices == ("The worktree starts from the last commit, without your changes to 1 file.",)
     assert (Path(made.folder) / "a.txt").read_text() == "one\n"
     (Path(made.folder) / "b.txt").write_text("two\n")
     worktrees = Worktrees(paths, shallow)
-    with pytest.raises(WorktreeError, match="is on no branch"):
+    with pytest.raises(WorktreeError, match="is not on a branch"):
         await worktrees.merge(made, "merge", "Add b")
     assert "staged" in await worktrees.merge(made, "squash", "Add b")
     assert git_in(shallow, "status", "--short") == " M a.txt\nA  b.txt\n"
@@ -180,7 +180,7 @@ async def test_a_full_disk_leaves_nothing(paths: Paths, shop: Path) -> None:
     (shop / "big.txt").write_text("x" * 100_000)
     git_in(shop, "add", ".")
     git_in(shop, "commit", "-q", "-m", "big")
-    assert "The worktree was not made" in make_limited(paths, shop)
+    assert "The worktree could not be created" in make_limited(paths, shop)
     assert git_in(shop, "branch", "--list", "opencode/*") == ""
     assert "fix" not in git_in(shop, "worktree", "list")
     assert Worktrees(paths, shop).all() == []

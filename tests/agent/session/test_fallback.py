@@ -154,7 +154,7 @@ async def test_unknown_models_are_named_at_the_start_and_skipped(tmp_path: Path)
     async with open_harness(tmp_path, **given) as harness:
         found = [notice for notice in harness.runtime.notices if "fallback.models" in notice]
         assert "nowhere/model is ignored: There is no provider nowhere." in found[0]
-        assert any("openai/gpt-5 is skipped while there is no key for openai" in n for n in found)
+        assert any("openai/gpt-5 is skipped because there is no key for openai" in n for n in found)
         harness.server.script(DOWN, answer(Text("done")))
         session = await harness.session()
         assert (await harness.turn(session, "go")).outcome == "completed"

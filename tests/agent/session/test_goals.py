@@ -91,7 +91,7 @@ async def test_the_budget_ends_a_long_turn(tmp_path: Path) -> None:
         harness.server.always(answer(Call("list", {}), Tokens(90, 10)))
         await begin(harness, f"Go on --check '{CHECK}' --budget 250 tokens")
         end = await report(harness)
-        assert (end.error, end.facts[0]) == ("The budget of the goal is used up.", "1 round")
+        assert (end.error, end.facts[0]) == ("The goal's budget is used up.", "1 round")
         assert len(harness.server.requests) == 3
 
 
@@ -99,7 +99,7 @@ async def test_rounds_are_limited(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **ALLOWED) as harness:
         harness.server.always(answer(Text("ok")))
         session = await begin(harness, f"Go on --check '{CHECK}' --rounds 2")
-        assert (await report(harness)).error == "The limit of 2 rounds is reached."
+        assert (await report(harness)).error == "The limit of 2 rounds was reached."
         seen = len(harness.events)
         assert (await harness.runtime.sessions.goals.resume(session.id)).max_rounds == 22
         harness.server.replace((answer(WRITES), answer(Text("ok"))))
@@ -126,7 +126,7 @@ async def test_an_interrupted_turn_pauses_and_stop_ends(tmp_path: Path) -> None:
         session = await begin(harness, f"Go on --check '{CHECK}'")
         await hold.reached.wait()
         goals = harness.runtime.sessions.goals
-        with pytest.raises(NothingToDo, match="comes first"):
+        with pytest.raises(NothingToDo, match="already working on a goal"):
             await goals.start(session.id, parse_goal("More --check true"), MODEL)
         await harness.runtime.sessions.cancel(session.id)
         assert (await report(harness)).error == "You interrupted it."
@@ -165,7 +165,7 @@ async def test_a_check_that_hangs_is_a_failed_check(tmp_path: Path) -> None:
     async with open_harness(tmp_path, bash={"max_timeout": 1_000}, **ALLOWED) as harness:
         harness.server.always(answer(Text("ok")))
         session = await begin(harness, 'Go on --check "sleep 100" --rounds 1')
-        assert (await report(harness)).error == "The limit of 1 round is reached."
+        assert (await report(harness)).error == "The limit of 1 round was reached."
         assert "timed out" in str(harness.server.requests[0].body)
         assert all(isinstance(p, ToolPart) for p in await harness.tools(session))
 
@@ -228,9 +228,9 @@ def test_arguments() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("Fix it", "Give a command"),
-        ("Fix it --check ''", "Give a command"),
-        ("--check true", "Say what the goal is"),
+        ("Fix it", "A goal needs a check"),
+        ("Fix it --check ''", "A goal needs a check"),
+        ("--check true", "State the goal"),
         ("Fix it --check true --budget 0", "zero"),
         ("Fix it --check true --budget much", "Enter an amount"),
         ("Fix it --check true --rounds 0", "at least 1"),

@@ -55,7 +55,7 @@ async def test_a_turn_that_fails_ends_the_loop(tmp_path: Path) -> None:
         clock.passed.put_nowait(None)
         found = await harness.until(lambda e: isinstance(e, Notice))
         assert isinstance(found, Notice)
-        assert "not repeated any more" in found.message
+        assert "The loop has ended" in found.message
         assert loops.find(session.id) is None
 
 

@@ -289,7 +289,7 @@ async def test_a_search_next_to_secrets_runs_without_them(
         shown = output(await call_tool(harness, "bash", command=command))
         assert "TOKEN=" in shown
         assert "hunter2" not in shown
-        assert "may hold secrets: .env" in shown
+        assert "may contain secrets: .env" in shown
 
 
 @pytest.mark.parametrize("command", ["cat .env", "grep -r TOKEN . ; touch x", "grep -r TOKEN .env"])

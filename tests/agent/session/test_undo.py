@@ -533,8 +533,8 @@ async def test_what_a_turn_did_beside_the_files_is_restored_or_named(tmp_path: P
         ]
         assert made.not_restorable == ("a.ign",)
         (note,) = made.notes
-        assert note.startswith("HEAD was at main ")
-        assert " and is at other " in note
+        assert note.startswith("HEAD moved from main ")
+        assert " to other " in note
         assert await harness.runtime.sessions.undo.undo(made, files=True, conversation=True) == ()
         assert (folder / "run.sh").stat().st_mode & 0o111 == 0
         assert await harness.runtime.sessions.undo.redo(session.id) == ()

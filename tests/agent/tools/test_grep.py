@@ -113,7 +113,7 @@ async def test_secrets_show_only_when_named(
     result = await run(tool, make_context(), pattern="TOKEN")
     assert "hunter2" not in result.output
     assert ".env.example\n  1: TOKEN=" in result.output
-    assert "1 file that may hold secrets matches too" in result.output
+    assert "1 file that may contain secrets matches too" in result.output
     made = await plan(tool, make_context(), pattern="TOKEN", path=".env")
     assert [(need.permission, need.floor) for need in made.needs] == [
         ("grep", "allow"),
@@ -134,7 +134,7 @@ async def test_another_name_of_a_file_with_secrets_is_left_out(
         result = await run(tool, make_context(), pattern="TOKEN", path=path)
         assert "hunter2" not in result.output
         assert "copy.txt\n  1: TOKEN=plain" in result.output
-        assert "may hold secrets match" in result.output
+        assert "may contain secrets match" in result.output
 
 
 async def test_long_lines_and_odd_bytes(
@@ -249,7 +249,7 @@ async def test_secrets_are_kept_from_every_form_of_result(
         result = await run(tool, make_context(), pattern="TOKEN", **more)
         assert "A=1" not in result.output
         assert ".env" not in result.output
-        assert "1 file that may hold secrets matches too" in result.output
+        assert "1 file that may contain secrets matches too" in result.output
 
 
 async def test_outside_the_project_asks(make_context: MakeContext, tmp_path: Path) -> None:

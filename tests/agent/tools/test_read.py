@@ -229,7 +229,7 @@ async def test_links_that_lead_nowhere(make_context: MakeContext, tmp_path: Path
     with pytest.raises(ToolError, match=r"dangling is a link to gone, which does not exist\."):
         await run(ReadTool(), make_context(), file_path="dangling")
     for tool, more in ((ReadTool(), {}), (WriteTool(), {"content": "x"})):
-        with pytest.raises(ToolError, match="loop is a link that leads in a circle"):
+        with pytest.raises(ToolError, match="loop is a circular link"):
             await run(tool, make_context(), file_path="loop", **more)
 
 

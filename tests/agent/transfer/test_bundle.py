@@ -197,7 +197,7 @@ async def test_errors_explain_the_next_step(store: Store, tmp_path: Path) -> Non
     ("text", "why"),
     [
         ("not json", "not a JSON file"),
-        ("[1]", "holds no session"),
+        ("[1]", "contains no opencode-py or opencode session"),
         ('{"format": "opencode-py/session", "version": 99}', "newer version"),
         ('{"format": "opencode-py/session", "version": 1, "session": {}}', "damaged"),
         ('{"format": "opencode-py/session", "version": 1, "session": 3, "messages": 4}', "damaged"),

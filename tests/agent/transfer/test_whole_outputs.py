@@ -53,7 +53,7 @@ def test_the_refused_hunks_of_a_change_are_kept() -> None:
     other = replace(change.hunks[0], index=1)
     asked = request(blocks=(replace(change, hunks=(change.hunks[0], other)),))
     decided = decision_of_reply(asked, PermissionReply("once", hunks=frozenset({0})))
-    assert decided.reason == "not every change"
+    assert decided.reason == "only some of the changes"
     assert decided.refused.splitlines()[1:] == ["-two", "+2"]
     assert decided.refused.startswith("a.py:")
     assert decision_of_reply(asked, PermissionReply("once")).refused == ""

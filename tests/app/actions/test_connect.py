@@ -188,12 +188,16 @@ async def test_a_session_whose_model_is_gone_continues_with_the_default(
         await running.until_shown("other/model-1")
         await running.pilot.press("escape")
         await running.type("again", "enter")
-        await running.until_shown("The model scripted/model-1 is gone. other/model-1 continues")
+        await running.until_shown("The model scripted/model-1 is no longer available.")
         await running.until_shown("Second.")
         await running.until_idle()
         await running.type("again", "enter")
         await running.until_shown("Third.")
-        gone = [one for one in running.app.controller.main.notices.all if "gone" in one.text]
+        gone = [
+            one
+            for one in running.app.controller.main.notices.all
+            if "no longer available" in one.text
+        ]
         assert [one.times for one in gone] == [1]
 
 

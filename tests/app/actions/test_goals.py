@@ -25,7 +25,7 @@ async def test_rounds_and_their_evidence_are_shown(scripted: ModelServer, start:
         await running.until_idle()
         assert "Goal, round 2 of 5: the check fails with exit code 1." in running.text()
         await running.type("/goal", "enter")
-        await running.until_shown("is reached, round 2 of 5")
+        await running.until_shown("is reached (round 2 of 5)")
 
 
 async def test_a_goal_can_be_paused_and_resumed(scripted: ModelServer, start: Starter) -> None:
@@ -46,7 +46,7 @@ async def test_a_goal_can_be_paused_and_resumed(scripted: ModelServer, start: St
 async def test_what_is_missing_is_said(start: Starter) -> None:
     async with start() as running:
         await running.type("/goal Fix it", "enter")
-        await running.until_shown("Give a command that exits with 0")
+        await running.until_shown("a command that exits with 0")
         await running.type("/goal", "enter")
         await running.until_shown("This session has no goal")
         await running.type("/loop 10x Look", "enter")
@@ -65,4 +65,4 @@ async def test_a_prompt_is_repeated_until_it_is_stopped(
         await running.type("/loop", "enter")
         await running.until_shown("Every 10m 0s: Look at the build")
         await running.type("/loop stop", "enter")
-        await running.until_shown("not repeated any more")
+        await running.until_shown("The loop is stopped.")

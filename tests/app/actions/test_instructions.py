@@ -172,7 +172,7 @@ async def test_the_memory_is_proposed_edited_and_shown_with_its_origin(
         await running.until_shown("Done.")
         await running.until_idle()
         await running.type("/memory propose", "enter")
-        await running.until_shown("Remember this? Change it, or close to skip it (1 of 3)")
+        await running.until_shown("Remember this? Edit it, or press esc to skip it (1 of 3)")
         await running.pilot.press("enter")
         await running.until_shown("(2 of 3)")
         await running.type(" on Windows", "enter")
@@ -185,10 +185,10 @@ async def test_the_memory_is_proposed_edited_and_shown_with_its_origin(
         text = (work / "AGENTS.md").read_text()
         assert text.endswith("\n- Use pnpm\n- Tests take long on Windows\n")
         await running.type("/memory", "enter")
-        await running.until_shown("Memory of the project")
+        await running.until_shown("Project memory")
         shown = running.text()
         assert "proposed by the agent, accepted by you, in “Install it”" in shown
-        assert "accepted by you, changed by you" in shown
+        assert "proposed by the agent, edited and accepted by you" in shown
 
 
 async def test_rejected_memory_is_not_written(
@@ -209,4 +209,4 @@ async def test_rejected_memory_is_not_written(
         await running.until_shown("Nothing was written.")
         assert not (work / "AGENTS.md").exists()
         await running.type("/memory propose", "enter")
-        await running.until_shown("proposes nothing new")
+        await running.until_shown("found nothing new")

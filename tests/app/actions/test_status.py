@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.records.blocks import TodoItem
-from app.actions.program import effort_in_use, todo_text
+from app.actions.program import effort_in_use, notice_facts, todo_text
 from app.commands.registry import find_by_slash
+from app.session.notices import NoticeLog
 from tests.app.conftest import Starter
 from tests.support.harness import MODEL, open_harness
 from tests.support.model_server import ModelServer
@@ -58,6 +59,16 @@ FAMILIAR_NAMES = [
     "summarize",
     "status",
 ]
+
+
+def test_each_error_of_a_file_has_a_line_of_its_own() -> None:
+    log = NoticeLog()
+    log.add("a.json:2: share is ignored.\n  line 4: watcher is ignored.", "warning")
+    facts = notice_facts(log)
+    assert [(fact.name, fact.text) for fact in facts] == [
+        ("Notices", "a.json:2: share is ignored."),
+        ("", "  line 4: watcher is ignored."),
+    ]
 
 
 @pytest.mark.parametrize("name", FAMILIAR_NAMES)

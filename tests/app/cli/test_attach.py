@@ -20,7 +20,7 @@ async def attached(home: Path, *arguments: str) -> tuple[int, str]:
 async def test_what_is_wrong_with_a_server_is_a_sentence(served: Served, tmp_path: Path) -> None:
     url = served.address
     code, said = await attached(tmp_path, url, "--password", "wrong")
-    assert (code, "refuses the token" in said) == (1, True)
+    assert (code, "rejected the token" in said) == (1, True)
     code, said = await attached(tmp_path, url, "-p", TOKEN, "--session", "ses_none")
     assert (code, "There is no session ses_none" in said) == (1, True)
     code, said = await attached(tmp_path, url, "-p", TOKEN, "--dir", "/nonexistent")
@@ -29,7 +29,7 @@ async def test_what_is_wrong_with_a_server_is_a_sentence(served: Served, tmp_pat
     assert (code, "needs a terminal" in said) == (2, True)
     await served.stop()
     code, said = await attached(tmp_path, url, "-p", TOKEN)
-    assert (code, "does not answer. Start it there" in said) == (1, True)
+    assert (code, "does not answer. Start it with" in said) == (1, True)
 
 
 async def test_the_token_of_this_machine_is_used(served: Served, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ async def test_a_login_with_a_code_stores_the_token(folder: Path, server: Server
         (("auth", "login", "antropic"), KEY, "Did you mean anthropic?"),
         (("auth", "login", "ollama"), KEY, "Ollama needs no key."),
         (("auth", "login", "groq"), "", "Enter a key. Nothing was changed."),
-        (("auth", "login", "groq"), "two words", "characters that no key has"),
+        (("auth", "login", "groq"), "two words", "characters that no API key has"),
         (("auth", "logout", "groq"), "", "There is no stored key of groq."),
         (("models", "groq"), "", "Groq needs a key: set GROQ_API_KEY"),
         (("models", "opnai"), "", "Did you mean openai?"),

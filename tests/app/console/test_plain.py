@@ -73,9 +73,9 @@ def test_a_form_is_asked_field_by_field(
         assert "Wood (a number, required)\n  1  oak\n  2  pine\n" in printed
         if typed == filled:
             for line in (
-                "That does not fit: required.",
-                "That does not fit: choose from oak, pine.",
-                "That does not fit: enter a whole number.",
+                "Not valid: required.",
+                "Not valid: choose from oak, pine.",
+                "Not valid: enter a whole number.",
                 "legs - How many legs (a whole number, required)",
                 "name (default Bob)",
                 "tools (numbers with spaces between, optional)",

@@ -163,12 +163,12 @@ async def test_the_server_ends_and_comes_back(served: Served, attach: Attach) ->
         await running.type("hello", "enter")
         await running.until_shown("one")
         await served.stop()
-        await running.until_shown("The connection to the server is lost.")
+        await running.until_shown("The connection to the server was lost.")
         await running.type("again")
         await running.pilot.press("enter")
         await running.until(lambda: running.prompt == "again")
         await served.start()
-        await running.until_shown("The server answers again.")
+        await running.until_shown("Reconnected to the server.")
         await running.until_idle()
         await running.pilot.press("enter")
         await running.until_shown("I am back.")
@@ -313,7 +313,7 @@ async def test_what_is_not_there_is_refused_in_a_sentence(served: Served, attach
     async with attach() as running:
         for command in ("/permissions", "/goal the tests pass"):
             await running.type(command, "enter")
-            await running.until_shown("not available here, as the session is on")
+            await running.until_shown("not available, because the session is on")
         session = await served.session()
         with pytest.raises(NothingToDo):
             await running.runtime.sessions.run_check(session, "true", 1_000)

@@ -172,7 +172,7 @@ def memory() -> PageScreen:
         MemoryLine("- The API is at api/", MemoryOrigin("agent", 0.0, "ses_gone")),
     )
     page = partial(memory_text, "/home/me/shop/AGENTS.md", lines)
-    return PageScreen("Memory of the project", page)
+    return PageScreen("Project memory", page)
 
 
 SCREENS: dict[str, Callable[[], Screen[object]]] = {

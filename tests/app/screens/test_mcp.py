@@ -45,7 +45,7 @@ STANDINGS = (
     ServerStatus(
         server=Server(name="shop", command=("shopd",)),
         state="failed",
-        reason="There is no program shopd on this machine's PATH.",
+        reason="shopd was not found on PATH.",
         log="\x1b[31mno licence",
     ),
     ServerStatus(server=Server(name="slow", url="https://slow.test"), state="connecting"),
@@ -58,7 +58,7 @@ def test_rows_show_the_status_of_each_server() -> None:
         ("● docs", "3 tools, 2 changed, 1 problem"),
         ("◆ github", "needs a login"),
         ("○ old", "off"),
-        ("✕ shop", "failed: There is no program shopd on this machine's PATH."),
+        ("✕ shop", "failed: shopd was not found on PATH."),
         ("◐ slow", "connecting…"),
     ]
 

@@ -17,7 +17,7 @@ from app.screens.base.small_dialogs import ConfirmScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
 from app.screens.permission.trust import TrustScreen
-from app.tui.type_ahead import FIRST_GAP, SHORTEST_HOLD, TEXT_PAUSE, TypingRhythm
+from app.tui.type_ahead import ENTER_TYPED, FIRST_GAP, SHORTEST_HOLD, TEXT_PAUSE, TypingRhythm
 from tests.app.conftest import Running, Starter
 from tests.app.screens.permission.examples import EXAMPLE, request
 from tests.app.screens.permission.test_screen import three_changes
@@ -224,6 +224,7 @@ async def test_enter_ends_typed_text_after_a_look_at_it(keyboard: Keyboard) -> N
     await keyboard.open(DIALOGS["plan"]())
     await keyboard.replay([("enter", 1.5), ("enter", 0.2)])
     assert keyboard.outcomes == []
+    await keyboard.running.until_shown(ENTER_TYPED)
     await keyboard.press("enter")
     assert keyboard.granted() == [QuestionReply(("Carry it out",))]
 

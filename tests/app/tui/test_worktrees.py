@@ -169,7 +169,7 @@ async def test_without_a_repository_it_says_why(start: Starter, work: Path) -> N
         await running.until_shown("There is no git repository in")
         assert folder_of(running.app) == work
         await running.type("/merge", "enter")
-        await running.until_shown("This session is in no worktree")
+        await running.until_shown("This session is not in a worktree")
     async with start(worktree="", ready=False) as running:
         await running.until(lambda: running.app.return_code == 1)
         assert "no git repository" in running.app.exit_message

@@ -438,5 +438,5 @@ def test_an_unreadable_trust_file_trusts_no_folder_and_can_be_rewritten(
 def test_a_trust_file_that_cannot_be_written_raises_an_error(home: Home) -> None:
     home.write("AGENTS.md", "x")
     (home.home / "data" / "trust.json").mkdir(parents=True)
-    with pytest.raises(StoreUnavailable, match="cannot be kept in"):
+    with pytest.raises(StoreUnavailable, match="cannot be stored in"):
         home.trust().save_answer("trust")

@@ -49,7 +49,7 @@ def test_caches_are_neither_programs_nor_startup_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "policy", "word"),
     [
-        ("bash: /etc/x: Read-only file system", READ_ONLY, "nothing but its temporary folder"),
+        ("bash: /etc/x: Read-only file system", READ_ONLY, "only to its temporary folder"),
         ("touch: cannot touch '/etc/x': Read-only file system", WRITE, "/home/u/project"),
         ("Error: EROFS: read-only file system, open '/x'", WRITE, "write"),
         ("OSError: [Errno 30] Read-only file system: '/x'", WRITE, "write"),

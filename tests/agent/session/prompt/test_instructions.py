@@ -228,8 +228,8 @@ async def test_a_projects_imports_never_leave_it(place: Place) -> None:
     found = await place.collect("")
     assert "SECRET" not in text(found)
     assert "Imported" not in text(found)
-    assert "link.md leads out of the project and is ignored." in found.notes
-    assert ".env may hold secrets and is ignored." in found.notes
+    assert "link.md points outside the project and is ignored." in found.notes
+    assert ".env may contain secrets and is ignored." in found.notes
 
 
 async def test_an_instruction_file_that_links_outside_is_ignored(place: Place) -> None:

@@ -76,7 +76,7 @@ async def test_a_line_that_cannot_be_added_is_an_error(project: Path) -> None:
     outside = project.parent / "x.md"
     outside.write_text("x")
     (project / "AGENTS.md").symlink_to(outside)
-    with pytest.raises(ToolError, match="leads out of the project"):
+    with pytest.raises(ToolError, match="points outside the project"):
         await notes(project).draft("y")
     (project / "AGENTS.md").unlink()
     (project / "AGENTS.md").write_bytes(b"\0\1\2")

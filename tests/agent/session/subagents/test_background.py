@@ -496,7 +496,7 @@ async def test_undo_waits_for_background_tasks_and_reverts_their_changes(
         )
         await harness.idle(session)
         undo = harness.runtime.sessions.undo
-        with pytest.raises(SessionBusy, match="Sub-agents work in the background"):
+        with pytest.raises(SessionBusy, match="Sub-agents are working in the background"):
             await undo.plan(session.id)
         before = len(harness.events)
         hold.gate.set()

@@ -44,7 +44,7 @@ async def test_the_users_answer_is_stored_with_the_call(harness: Harness) -> Non
     await harness.idle(session)
     assert await decisions_of(harness, session) == [
         ("once", "person", "", ""),
-        ("always", "person", "fine", "bash `touch *`; with another command"),
+        ("always", "person", "fine", "bash `touch *`; with an edited command"),
         ("reject", "person", "use y instead", ""),
     ]
     parts = await harness.tools(session)
@@ -88,7 +88,7 @@ async def test_an_unattended_run_answers_by_policy(harness: Harness) -> None:
         pass
     ((answered, by, comment, _),) = await decisions_of(harness, session)
     assert (answered, by) == ("reject", "policy")
-    assert "Nobody is here to approve bash of `touch made`" in comment
+    assert "No one is available to approve bash of `touch made`" in comment
 
 
 async def test_always_approves_a_waiting_call_by_the_new_rule(harness: Harness) -> None:

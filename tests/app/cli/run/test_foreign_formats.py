@@ -64,7 +64,7 @@ def test_opencodes_tool_calls_are_complete(
     assert isinstance(read["metadata"], dict)
     assert read["time"]["start"] <= read["time"]["end"]
     assert (refused["status"], refused["input"]) == ("error", {"command": "touch made"})
-    assert "Nobody is here" in refused["error"]
+    assert "No one is available" in refused["error"]
     assert done.returncode == 3
 
 

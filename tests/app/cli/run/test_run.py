@@ -172,7 +172,7 @@ def test_requests_that_no_user_can_approve_are_refused_and_reported(
     done = run(installed, "go")
     assert (done.returncode, done.stdout) == (3, b"not done\n")
     assert b"touch made" in done.stderr
-    assert "Nobody is here to approve" in str(scripted.server.requests[-1].body["messages"])
+    assert "No one is available to approve" in str(scripted.server.requests[-1].body["messages"])
     assert not (installed.project / "made").exists()
 
 
@@ -222,7 +222,7 @@ def test_a_sub_agents_request_follows_the_same_policy(
     assert events[-1]["answer"] == "it could not"
     assert not (installed.project / "made").exists()
     (refused,) = (m for m in scripted.server.requests[2].body["messages"] if m["role"] == "tool")
-    assert "Nobody is here" in refused["content"], "the child gets the reason"
+    assert "No one is available" in refused["content"], "the child gets the reason"
 
 
 def test_a_limit_has_its_own_exit_code(installed: InstalledProgram, scripted: ServerThread) -> None:
@@ -356,7 +356,7 @@ def test_a_question_is_declined_with_a_sentence(
     done = run(installed, "go")
     assert (done.returncode, done.stdout) == (0, b"I took left.\n")
     content = str(scripted.server.requests[-1].body["messages"][-1]["content"])
-    assert "Nobody is here to answer questions" in content
+    assert "No one is available to answer questions" in content
     assert "question" not in tool_names(scripted.server.requests[0].body)
 
 

@@ -64,7 +64,7 @@ def test_a_plan_is_not_carried_out(installed: InstalledProgram, scripted: Server
     scripted.server.script(answer(Call("plan_exit", {})), answer(Text("the plan")))
     done = run(installed, "plan it", "--agent", "plan")
     assert (done.returncode, done.stdout) == (0, b"the plan\n")
-    assert "Nobody is here" in results(scripted)[-1]
+    assert "No one is available" in results(scripted)[-1]
 
 
 def test_a_hook_that_asks_is_refused(installed: InstalledProgram, scripted: ServerThread) -> None:
@@ -75,7 +75,7 @@ def test_a_hook_that_asks_is_refused(installed: InstalledProgram, scripted: Serv
     scripted.server.script(answer(Call("read", {"file_path": "calc.py"})), answer(Text("left out")))
     done = run(installed, "go")
     assert (done.returncode, done.stdout) == (3, b"left out\n")
-    assert "Nobody is here" in results(scripted)[-1]
+    assert "No one is available" in results(scripted)[-1]
 
 
 def test_a_background_sub_agent_is_refused_while_the_turn_waits_for_it(
@@ -112,7 +112,7 @@ def test_a_sub_agents_session_that_is_continued_is_refused_too(
     scripted.server.script(answer(TOUCH), answer(Text("left out")))
     done = run(installed, "-s", child, "make it")
     assert (done.returncode, done.stdout) == (3, b"left out\n")
-    assert "Nobody is here" in results(scripted)[-1]
+    assert "No one is available" in results(scripted)[-1]
 
 
 async def test_the_end_of_a_turn_is_noticed_after_lost_events(tmp_path: Path) -> None:

@@ -17,12 +17,19 @@ from app.commands.registry import actions
 from app.screens.base.dialog import Dialog
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.small_dialogs import ApiKeyScreen, ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.base.small_dialogs import (
+    LETTER_NEEDED,
+    ApiKeyScreen,
+    ConfirmScreen,
+    ErrorScreen,
+    TextScreen,
+)
 from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.permission.screen import PermissionScreen
 from tests.app.conftest import Starter
 from tests.app.screens.permission.examples import request
-from tests.support.hosting import Host
+from tests.support.hosting import Host, settle
+from tests.support.snapshots import screen_text
 
 
 @pytest.mark.parametrize(
@@ -44,6 +51,18 @@ async def test_closing_a_dialog_twice_leaves_the_screen_below(
         await pilot.pause()
         assert host.outcomes == ["first"]
         assert host.screen.name == "below"
+
+
+async def test_enter_in_a_confirmation_shows_that_a_letter_is_needed() -> None:
+    host = Host(ConfirmScreen("Sure?"))
+    async with host.run_test() as pilot:
+        await pilot.press("enter")
+        await settle(pilot)
+        assert host.outcomes == []
+        assert LETTER_NEEDED in screen_text(host)
+        await pilot.press("y")
+        await settle(pilot)
+        assert host.outcomes == [True]
 
 
 class Watched(Host):

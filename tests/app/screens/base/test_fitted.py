@@ -3,6 +3,7 @@
 import pytest
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.dialog import Dialog
@@ -61,3 +62,20 @@ def test_key_hints_break_only_between_hints(width: int, shown: list[str]) -> Non
     hints = KeyHints(("enter", "choose"), ("esc", "close"))
     assert hints.lines(width).plain.split("\n") == shown
     assert hints.get_height({}, width) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (50, "Copy   y copy   v select   ↑↓ line   esc back"),
+        (35, "Copy   y copy   v select   esc back"),
+        (24, "Copy   y copy   esc back"),
+        (5, "esc back"),
+    ],
+)
+def test_the_least_important_hints_are_dropped_where_lines_are_limited(
+    width: int, shown: str
+) -> None:
+    keys = (("y", "copy"), ("v", "select"), ("↑↓", "line"), ("esc", "back"))
+    hints = KeyHints(*keys, note=Content("Copy"), most_lines=1)
+    assert hints.lines(width).plain == shown

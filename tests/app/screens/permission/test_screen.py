@@ -40,9 +40,13 @@ async def test_every_key_gives_its_answer(keys: list[str], answer: str) -> None:
 async def test_enter_does_nothing_until_a_button_was_chosen() -> None:
     host = Host(PermissionScreen(request(), grace=0))
     async with host.run_test() as pilot:
-        await pilot.press("enter", "enter", "y", "space")
-        await pilot.pause()
+        await pilot.press("enter", "enter")
+        await settle(pilot)
+        assert "Select an answer first: ← →, or its letter." in screen_text(host)
+        await pilot.press("y", "space")
+        await settle(pilot)
         assert host.outcomes == []
+        assert "Select an answer first" not in screen_text(host)
 
 
 async def test_always_cannot_be_given_where_it_is_not_offered() -> None:
@@ -67,7 +71,7 @@ async def test_while_the_user_types_the_hints_show_the_keys_for_that() -> None:
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
         assert "c comment" in screen_text(host)
-        for key, hint in (("c", "enter keep   esc discard"), ("e", "enter done   esc as it was")):
+        for key, hint in (("c", "enter keep   esc discard"), ("e", "enter done   esc cancel")):
             await pilot.press(key)
             await settle(pilot)
             assert hint in screen_text(host)

@@ -22,7 +22,14 @@ from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.tool_calls import FRAMES, Moment, precise_duration, tool_lines, tool_row
+from app.widgets.transcript.tool_calls import (
+    FRAMES,
+    Moment,
+    precise_duration,
+    shown_blocks,
+    tool_lines,
+    tool_row,
+)
 from tests.support.records import (
     completed,
     diff,
@@ -350,6 +357,18 @@ def test_facts_are_at_the_right_and_dropped_first() -> None:
     assert row(completed("Bash", "make", exit_code=2), 50).endswith("exit 2")
 
 
+def test_an_exit_code_is_shown_once() -> None:
+    """A command reports its exit code as a fact too."""
+    assert row(completed("Bash", "make", facts=("exit 2",), exit_code=2)).count("exit 2") == 1
+
+
+def test_text_of_the_row_is_not_repeated_below_it() -> None:
+    """A waiting call has the blocks of its question, such as the address of a page."""
+    url = "https://example.com/page"
+    waiting = running("Fetch", url, TextBlock(url), TextBlock("More."), waiting="per_1")
+    assert shown_blocks(tool("p", MESSAGE, waiting)) == (TextBlock("More."),)
+
+
 @pytest.mark.parametrize("width", [4, 10, 20, 26, 59, 60, 200])
 def test_a_row_is_one_row_at_any_width(width: int) -> None:
     for states in GALLERY.values():
@@ -438,14 +457,14 @@ def test_comments_and_what_was_refused_are_shown_below_the_call() -> None:
         by="person",
         at=1.0,
         comment="keep the rest",
-        reason="not every change",
+        reason="only some of the changes",
         refused=refused,
     )
     part = replace(tool("p", MESSAGE, completed("Edit", "a.py")), decisions=(decided,))
     for unfolded, last in ((False, "… 9 refused lines"), (True, "✕ -line 8")):
         lines, foldable = tool_lines(part, PAGE, Moment(), unfolded=unfolded)
         shown = [line.strip.text.strip() for line in lines]
-        assert shown[1] == "allowed once: not every change “keep the rest”"
+        assert shown[1] == "allowed once: only some of the changes “keep the rest”"
         assert shown[-1] == last
         assert foldable
 
