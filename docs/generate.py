@@ -1,6 +1,7 @@
-"""Write the pages in ``docs/reference`` from the program itself: ``python docs/generate.py``.
+"""Write the pages in ``docs/reference`` and ``agent/tools/builtin.json`` from the program itself:
+``python docs/generate.py``.
 
-A test compares them with the program.
+Tests compare them with the program.
 """
 
 import ast
@@ -241,5 +242,8 @@ def _cell(text: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     PAGES.mkdir(exist_ok=True)
+    from agent.tools.builtin import FILE, fixed_parts
+
+    FILE.write_text(fixed_parts(), "utf-8")
     for file, page in pages().items():
         (PAGES / file).write_text(page, "utf-8")

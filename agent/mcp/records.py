@@ -3,15 +3,16 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from agent.config.settings_schema import McpConfig, McpOAuthConfig
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import ProgramSandbox
+from agent.tools.core.base import ToolContext
 
 CONNECT_TIMEOUT = 30.0
 """Seconds for a server to become ready for use."""
@@ -247,3 +248,19 @@ class ConnectionLost(Exception):
         """*expired*: the server had forgotten the session and did nothing."""
         super().__init__("the connection broke")
         self.expired = expired
+
+
+READ_RESOURCE = "read_mcp_resource"
+"""The tool that reads resources of servers."""
+
+ReadResource: TypeAlias = Callable[[str, str], Awaitable[ServerResponse]]
+"""Reads a resource of a server, by their names."""
+
+
+class ToolCaller(Protocol):
+    """Sends a tool call to a server."""
+
+    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
+        """Call *tool*. Raises ``ToolError`` for a server that is not connected, breaks off or does
+        not respond."""
+        ...

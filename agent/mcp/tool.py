@@ -7,19 +7,22 @@ they enter the history, and the pipeline cuts and spills long text like any tool
 
 import difflib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from pydantic import ConfigDict, Field
 
 from agent.mcp.records import (
+    READ_RESOURCE,
     Blob,
     Content,
+    ReadResource,
     Resource,
     ResourceLink,
     ServerResponse,
     Text,
+    ToolCaller,
     ToolDefinition,
 )
 from agent.mcp.schemas import check_arguments, coerced, for_models
@@ -29,9 +32,10 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.clean_text import without_invisible
 from agent.tools.core.schema import parameters
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.attachments import attach, check_media, check_supported
 from agent.tools.files.media import media_type
 
@@ -164,15 +168,6 @@ class McpArgs(ToolArgs):
         return dict(self.__pydantic_extra__ or {})
 
 
-class ToolCaller(Protocol):
-    """Sends a tool call to a server."""
-
-    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
-        """Call *tool*. Raises ``ToolError`` for a server that is not connected, breaks off or does
-        not respond."""
-        ...
-
-
 @frozen
 class McpPayload:
     arguments: JsonObject
@@ -299,11 +294,8 @@ def _lines(definition: ToolDefinition) -> list[str]:
     return [definition.title, *description, *without_invisible(schema).splitlines()]
 
 
-READ_RESOURCE = "read_mcp_resource"
 MAX_LISTED = 40
 """Resources that the description names."""
-
-ReadResource = Callable[[str, str], Awaitable[ServerResponse]]
 
 
 class ResourceArgs(ToolArgs):

@@ -4,14 +4,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent.bus import Bus
 from agent.mcp.approvals import ApprovedDefinitions
-from agent.mcp.records import Listing, Resource, Server, ToolDefinition
-from agent.mcp.tool import READ_RESOURCE, McpTool, ReadResource, ResourceTool, ToolCaller
+from agent.mcp.records import (
+    READ_RESOURCE,
+    Listing,
+    ReadResource,
+    Resource,
+    Server,
+    ToolCaller,
+    ToolDefinition,
+)
 from agent.records.errors import StoreUnavailable
 from agent.records.events import McpChanged, Notice
 from agent.tools.registry import NOT_CONNECTED, Registry
+
+if TYPE_CHECKING:
+    from agent.mcp.tool import McpTool
 
 _OTHER = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -169,6 +180,8 @@ class Toolbox:
             self._bus.publish(McpChanged(server))
 
     def _register(self) -> None:
+        from agent.mcp.tool import ResourceTool  # loads pydantic
+
         keys = [(server, tool) for server, entry in self._servers.items() for tool in entry.current]
         names = tool_names(
             keys, lambda name: name == READ_RESOURCE or self._registry.is_builtin_name(name)
@@ -199,7 +212,9 @@ class Toolbox:
                 found[name] = text
         return found | dict.fromkeys(sorted(self._missing), NOT_CONNECTED)
 
-    def _tool(self, key: tuple[str, str], name: str) -> McpTool:
+    def _tool(self, key: tuple[str, str], name: str) -> "McpTool":
+        from agent.mcp.tool import McpTool  # loads pydantic
+
         server, tool = key
         entry = self._servers[server]
         return McpTool(

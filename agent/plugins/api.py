@@ -7,16 +7,26 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints, overload
-
-from pydantic import Field, create_model
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookAnswer, HookEvent, HookFunction
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, Tool, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, Tool, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
+
+if TYPE_CHECKING:
+    from agent.tools.core.tool_args import ToolArgs
 
 CONTEXT = "context"
 """The name of a parameter that gets the call's ``ToolContext``; models do not see it."""
@@ -53,11 +63,11 @@ class FunctionTool:
         self.description = text.strip()
         self.parameters: JsonObject = parameters(self.args)
 
-    def concurrency_safe(self, args: ToolArgs) -> bool:
+    def concurrency_safe(self, args: "ToolArgs") -> bool:
         _ = args
         return False
 
-    async def prepare(self, args: ToolArgs, ctx: ToolContext) -> Plan[ToolArgs]:
+    async def prepare(self, args: "ToolArgs", ctx: ToolContext) -> "Plan[ToolArgs]":
         _ = ctx
         given = args.model_dump(mode="json", exclude_unset=True)
         arguments = " ".join(f"{key}={value}" for key, value in given.items())
@@ -79,7 +89,7 @@ class FunctionTool:
         )
 
     async def execute(
-        self, plan: Plan[ToolArgs], reply: PermissionReply | None, ctx: ToolContext
+        self, plan: "Plan[ToolArgs]", reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = reply
         given = {name: getattr(plan.payload, name) for name in type(plan.payload).model_fields}
@@ -94,8 +104,12 @@ class FunctionTool:
         return Result(value if isinstance(value, str) else json.dumps(value, default=str))
 
 
-def _args_of(function: Function, name: str) -> type[ToolArgs]:
+def _args_of(function: Function, name: str) -> "type[ToolArgs]":
     """Return the arguments model of *function*'s parameters."""
+    from pydantic import Field, create_model  # kept off the start-up path
+
+    from agent.tools.core.tool_args import ToolArgs  # as above
+
     hints = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():

@@ -17,6 +17,7 @@ from agent.records.requests import Action
 ToolKind = Literal["read", "search", "fetch", "edit", "execute", "think", "other"]
 """The kinds of tools of the Agent Client Protocol; a client picks an icon by it."""
 
+PLAN_AGENT = "plan"
 
 Answering = Literal["none", "choice", "text"]
 """The answers that a front end can get from the user: none, a choice of options, or any text."""
@@ -145,7 +146,7 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
                 "plan_exit",
                 "allow",
                 for_subagents=False,
-                only_agent="plan",
+                only_agent=PLAN_AGENT,
                 needs_answer="choice",
             ),
             _tool("tool_search"),

@@ -28,7 +28,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import secret_variables
 from agent.records.events import Notice
 from agent.records.frozen import frozen
-from agent.records.tool_facts import Answering
+from agent.records.tool_facts import PLAN_AGENT, Answering
 from agent.runtime.subagent_worktrees import RuntimeWorktrees
 from agent.runtime.worktrees import project_of, worktrees_folder
 from agent.session.api import PromptInput
@@ -39,15 +39,15 @@ from agent.session.spending import ConfiguredCaps, Spending
 from agent.session.turn.guards import TurnLimits
 from agent.session.turn.services import CompactionSettings, StopHook
 from agent.store.store import Store
-from agent.tools.bash import BashSettings
+from agent.tools.builtin import BuiltinTool
+from agent.tools.core.offered_subagents import SubagentInfo
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Limits, Truncator
-from agent.tools.plan_exit import PLAN_AGENT, PlanExitTool
 from agent.tools.registry import Registry
-from agent.tools.task import SubagentInfo
+from agent.tools.shell.settings import BashSettings
 from agent.tools.web.addresses import AllowedHosts
 from agent.tools.web.client import Web, WebLimits
-from agent.tools.websearch import ENGINES, Engine, engine_of
+from agent.tools.web.engines import ENGINES, Engine, engine_of
 
 
 @frozen(kw_only=True)
@@ -254,7 +254,7 @@ def plan_tools(
     permissions: PermissionService,
     agents: Agents,
     default: str,
-) -> tuple[PlanExitTool, ...]:
+) -> tuple[BuiltinTool, ...]:
     """The tool by which plan mode is left: for the *default* agent, or the first in the order of
     Tab. () where there is no agent to carry a plan out."""
     names = [info.name for info in agents.primary() if info.name != PLAN_AGENT]
@@ -268,4 +268,4 @@ def plan_tools(
         # Dequeued at the turn's next step, so that the worker continues at once.
         await sessions.prompt(session_id, PromptInput(text=text, agent=worker))
 
-    return (PlanExitTool(questions, hand_over),)
+    return (BuiltinTool("plan_exit", questions, hand_over),)

@@ -4,7 +4,6 @@ Models of the GPT family are trained on it, so they get it instead of edit and w
 """
 
 import asyncio
-import re
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,8 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.change import (
     ChangedSinceShown,
     check_still_as_shown,
@@ -57,7 +57,7 @@ class ApplyPatchTool:
         name="apply_patch",
         verb="Patch",
         aliases=("applypatch", "patch"),
-        models=re.compile(r"gpt-(?!oss|[1-4])|codex", re.IGNORECASE),
+        models=r"gpt-(?!oss|[1-4])|codex",
         replaces=("edit", "write"),
     )
     args = ApplyPatchArgs

@@ -3,9 +3,8 @@
 import asyncio
 import logging
 import os
-import sys
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,24 +17,21 @@ from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
 from agent.process import (
     Capture,
     Command,
-    EnvironmentFilter,
     FinishedCommand,
     RunningCommand,
     TerminalMissing,
     TerminalPlace,
     TerminalRefused,
-    child_environment,
     run,
     run_in_terminal,
-    shell,
     start,
-    strict_environment,
 )
 from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path
 from agent.tools.shell.results import (
@@ -51,18 +47,14 @@ from agent.tools.shell.sandboxed import (
     blocked_notes,
     keep_files,
     sandbox_requests,
-    sandbox_text,
 )
+from agent.tools.shell.settings import BashSettings, bash_variables
 from agent.tools.shell.shells import Shells
 
 if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
     from agent.permission.shell.analysis import Analysis
 
 log = logging.getLogger(__name__)
-
-DEFAULT_TIMEOUT = 120.0
-MAX_TIMEOUT = 600.0
-"""Seconds."""
 
 MIN_MILLISECONDS = 1_000
 """A smaller time limit is meant in seconds: models confuse the two, and nothing can run in so
@@ -152,44 +144,16 @@ class BashPlan:
     kept_notes: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class BashSettings:
-    """The settings of commands."""
-
-    secret_names: Collection[str] = ()
-    """Variables that no command sees."""
-
-    strict_env: bool = False
-    """Commands see only a few harmless variables and ``kept_env``."""
-
-    kept_env: Collection[str] = ()
-    default_timeout: float = DEFAULT_TIMEOUT
-    """Seconds."""
-
-    max_timeout: float = MAX_TIMEOUT
-    """Seconds."""
-
-    env: Mapping[str, str] | None = None
-    shell: tuple[str, ...] = field(default_factory=shell)
-    """The shell and its options, before the text of the command."""
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment of a command."""
-        inherited = os.environ if self.env is None else self.env
-        if self.strict_env:
-            return strict_environment(inherited, self.secret_names, self.kept_env)
-        return child_environment(inherited, self.secret_names)
-
-    def terminal_environment(self) -> EnvironmentFilter:
-        """Return the filter for the environment of a command in the editor's terminal."""
-        only = frozenset(self.environment()) if self.strict_env else None
-        return EnvironmentFilter(excluded=frozenset(self.secret_names), only=only)
-
-
 class BashTool:
     """Runs commands; *shells* are those in the background. Without a *sandbox* commands are not
     restricted."""
 
+    spec = ToolSpec(
+        name="bash",
+        verb="Bash",
+        aliases=("shell", "sh", "run_command", "execute_command", "run_shell_command"),
+        kept_end="tail",
+    )
     args = BashArgs
 
     def __init__(
@@ -208,21 +172,7 @@ class BashTool:
             *((documentation,) if documentation else ()),
         )
         self._shells = shells
-        self.spec = ToolSpec(
-            name="bash",
-            verb="Bash",
-            aliases=("shell", "sh", "run_command", "execute_command", "run_shell_command"),
-            kept_end="tail",
-            variables={
-                "shell": Path(settings.shell[0]).name,
-                "platform": sys.platform,
-                "default_timeout_ms": f"{settings.default_timeout * 1000:.0f}",
-                "max_timeout_ms": f"{settings.max_timeout * 1000:.0f}",
-                "max_lines": f"{truncator.limits.lines:,}",
-                "max_kib": str(truncator.limits.bytes // 1024),
-                "sandbox": sandbox_text(sandbox),
-            },
-        )
+        self.spec = replace(self.spec, variables=bash_variables(settings, truncator, sandbox))
 
     def concurrency_safe(self, args: BashArgs) -> bool:
         from agent.permission.shell.analysis import is_read_only  # only commands need it

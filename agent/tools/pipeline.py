@@ -13,7 +13,7 @@ import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from agent.hooks.service import Hooks
 from agent.permission.decision_records import refusal
@@ -28,7 +28,7 @@ from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.sandbox import SandboxGrant
 from agent.redact import without_known_secrets
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
+from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
 from agent.tools.core.clean_text import encodable_record
 from agent.tools.core.truncate import Truncated, Truncator
@@ -40,6 +40,9 @@ from agent.tools.files.later_changes import (
 )
 from agent.tools.registry import AnyTool, Registry
 from agent.tracing import Tracing
+
+if TYPE_CHECKING:  # loads pydantic
+    from agent.tools.core.tool_args import ToolArgs
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +82,7 @@ class ResolvedCall:
 
     polling: bool
     tool: AnyTool
-    args: ToolArgs
+    args: "ToolArgs"
 
 
 @frozen(kw_only=True)
@@ -196,7 +199,7 @@ class Pipeline:
             args=args,
         )
 
-    def _safe(self, tool: AnyTool, args: ToolArgs) -> bool:
+    def _safe(self, tool: AnyTool, args: "ToolArgs") -> bool:
         try:
             return tool.concurrency_safe(args)
         except Exception:

@@ -10,11 +10,12 @@ from agent.records.errors import PermissionRejected, ToolError
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply, Question, QuestionOption
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.records.tool_facts import PLAN_AGENT
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import resolve_path, show_path
 
-PLAN_AGENT = "plan"
 """The agent whose mode the tool ends."""
 
 HandOverPlan = Callable[[str, str, bool], Awaitable[None]]

@@ -13,8 +13,9 @@ from agent.records.requests import (
     QuestionOption,
     QuestionReply,
 )
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
+from agent.tools.core.tool_args import ToolArgs
 
 MAX_QUESTIONS = 6
 MAX_OPTIONS = 12

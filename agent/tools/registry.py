@@ -1,14 +1,14 @@
 """The registry of all tools, and the list of the built-in ones.
 
-A new built-in tool is a module ``x.py`` with its description ``x.txt``, a line in ``build_tools``,
-a row in ``agent.records.tool_facts``, and its test.
+A new built-in tool is a module ``x.py`` with its description ``x.txt``, a line in ``build_tools``
+and in ``CLASSES`` of ``agent.tools.builtin``, a row in ``agent.records.tool_facts``, and its test.
 """
 
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
-from typing import Any
+from dataclasses import field, replace
+from functools import partial
 
 from agent.lsp.service import LspService
 from agent.permission.sandbox.service import CommandSandbox
@@ -18,32 +18,16 @@ from agent.records.json import JsonObject
 from agent.records.tool_facts import FORMER_TOOLS
 from agent.skills import Skills
 from agent.store.store import Store
-from agent.tools.apply_patch import ApplyPatchTool
-from agent.tools.bash import BashSettings, BashTool
-from agent.tools.bash_output import BashOutputTool
-from agent.tools.core.base import ExternalTool, Tool
+from agent.tools.builtin import AnyTool, BuiltinTool
+from agent.tools.core.base import ExternalTool, ToolSpec
+from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
 from agent.tools.core.questions import QuestionService
-from agent.tools.core.schema import parameters, read_description
+from agent.tools.core.schema import parameters, read_description, with_choices
 from agent.tools.core.truncate import Limits, Truncator
-from agent.tools.edit import EditTool
-from agent.tools.glob import GlobTool
-from agent.tools.grep import GrepTool
-from agent.tools.list import ListTool
-from agent.tools.lsp import LspTool
-from agent.tools.question import QuestionTool
-from agent.tools.read import ReadTool
+from agent.tools.shell.settings import BashSettings, bash_variables
 from agent.tools.shell.shells import Shells
-from agent.tools.skill import SkillTool
-from agent.tools.task import AllowedSubagents, SubagentInfo, TaskTool
-from agent.tools.task_output import TaskOutputTool
-from agent.tools.todo import TodoReadTool, TodoWriteTool
-from agent.tools.tool_search import ToolSearchTool
 from agent.tools.web.client import Web
-from agent.tools.webfetch import WebfetchTool
-from agent.tools.websearch import Engine, WebsearchTool
-from agent.tools.write import WriteTool
-
-AnyTool = Tool[Any, Any]
+from agent.tools.web.engines import Engine
 
 
 @frozen(kw_only=True)
@@ -88,8 +72,15 @@ class Registry:
     Raises ``ValueError`` if two built-in tools claim the same name or alias.
     """
 
-    def __init__(self, tools: Iterable[AnyTool], *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        tools: Iterable[AnyTool],
+        *,
+        limits: Limits | None = None,
+        subagents: tuple[SubagentInfo, ...] = (),
+    ) -> None:
         limits = limits or Limits()
+        self._subagents = {agent.name: agent for agent in subagents if agent.offered}
         self._common = {
             "platform": sys.platform,
             "max_lines": f"{limits.lines:,}",
@@ -163,10 +154,15 @@ class Registry:
     def _schema(self, tool: AnyTool) -> ToolSchema:
         if isinstance(tool, ExternalTool):
             return ToolSchema(tool.spec.name, tool.description, tool.parameters)
+        return self._described(tool, tool.spec)
+
+    def _described(self, tool: AnyTool, spec: ToolSpec) -> ToolSchema:
+        """Return the schema of a built-in tool as *spec* describes it."""
+        fixed = tool.schema if isinstance(tool, BuiltinTool) else parameters(tool.args)
         return ToolSchema(
-            tool.spec.name,
-            read_description(tool, self._common),
-            parameters(tool.args, tool.spec.choices),
+            spec.name,
+            read_description(tool, spec, self._common),
+            with_choices(fixed, spec.choices),
         )
 
     @property
@@ -182,7 +178,11 @@ class Registry:
     def names_for(self, model: str) -> tuple[str, ...]:
         """Return the names of the tools that the model with the id *model* is offered, in order."""
         specs = [tool.spec for tool in self]
-        own = [spec for spec in specs if spec.models is None or spec.models.search(model)]
+        own = [
+            spec
+            for spec in specs
+            if not spec.models or re.search(spec.models, model, re.IGNORECASE)
+        ]
         replaced = {name for spec in own for name in spec.replaces}
         return tuple(spec.name for spec in own if spec.name not in replaced)
 
@@ -220,12 +220,13 @@ class Registry:
         return tuple(sorted(chosen, key=lambda schema: self._ranks[schema.name]))
 
     def _limited(self, schema: ToolSchema, subagents: frozenset[str]) -> ToolSchema:
-        tool = self._tools[schema.name]
-        if not isinstance(tool, TaskTool) or tool.offered <= subagents:
+        if schema.name != "task" or subagents.issuperset(self._subagents):
             return schema
-        key = tool.offered & subagents
+        key = subagents.intersection(self._subagents)
         if key not in self._limited_tasks:
-            self._limited_tasks[key] = self._schema(tool.limited_to(key))
+            tool = self._tools["task"]
+            kept = tuple(agent for name, agent in self._subagents.items() if name in key)
+            self._limited_tasks[key] = self._described(tool, task_spec(tool.spec, kept))
         return self._limited_tasks[key]
 
 
@@ -246,34 +247,50 @@ def _subagent_tools(services: ToolServices) -> tuple[AnyTool, ...]:
     agents = services.subagents
     if not any(agent.offered for agent in agents):
         return ()
-    return (TaskTool(agents, services.allowed_subagents), TaskOutputTool())
+    adapt = partial(task_spec, agents=agents)
+    task = BuiltinTool("task", agents, services.allowed_subagents, adapt=adapt)
+    return (task, BuiltinTool("task_output"))
+
+
+def _bash_tools(services: ToolServices) -> tuple[AnyTool, ...]:
+    settings, truncator, sandbox = services.bash, services.truncator, services.sandbox
+    variables = bash_variables(settings, truncator, sandbox)
+    bash = BuiltinTool(
+        *("bash", settings, truncator, services.shells, sandbox),
+        adapt=partial(replace, variables=variables),
+    )
+    return (bash, BuiltinTool("bash_output", services.shells))
+
+
+def _web_tools(services: ToolServices) -> tuple[AnyTool, ...]:
+    web, search = services.web, services.search
+    adapt = partial(replace, variables=web.limits.variables())
+    fetch = BuiltinTool("webfetch", web, adapt=adapt)
+    return (fetch, BuiltinTool("websearch", search, web)) if search is not None else (fetch,)
 
 
 def build_tools(services: ToolServices) -> Registry:
     """Return the registry with all built-in tools."""
-    truncator, shells = services.truncator, services.shells
-    lsp, search = services.lsp, services.search
-    questions, skills = services.questions, services.skills
-    spill = str(truncator.spills.folder)
+    lsp, questions, skills = services.lsp, services.questions, services.skills
+    spill = str(services.truncator.spills.folder)
+    own_skills = skills.user_skill_folders() if skills else ()
     tools: tuple[AnyTool, ...] = (
-        ApplyPatchTool(),
-        BashTool(services.bash, truncator, shells, services.sandbox),
-        BashOutputTool(shells),
-        EditTool(),
-        GlobTool(spill=spill),
-        GrepTool(spill=spill),
-        ListTool(spill=spill),
-        *((LspTool(lsp),) if lsp is not None and lsp.specs else ()),
-        ReadTool(spill=spill, skills=skills.user_skill_folders() if skills else ()),
-        *((QuestionTool(questions),) if questions is not None else ()),
-        *((SkillTool(skills),) if skills is not None else ()),
+        BuiltinTool("apply_patch"),
+        *_bash_tools(services),
+        BuiltinTool("edit"),
+        BuiltinTool("glob", spill=spill),
+        BuiltinTool("grep", spill=spill),
+        BuiltinTool("list", spill=spill),
+        *((BuiltinTool("lsp", lsp),) if lsp is not None and lsp.specs else ()),
+        BuiltinTool("read", spill=spill, skills=own_skills),
+        *((BuiltinTool("question", questions),) if questions is not None else ()),
+        *((BuiltinTool("skill", skills),) if skills is not None else ()),
         *_subagent_tools(services),
-        WebfetchTool(services.web),
-        *((WebsearchTool(search, services.web),) if search is not None else ()),
-        TodoReadTool(services.store),
-        TodoWriteTool(services.store),
-        ToolSearchTool(lambda: registry.schemas(registry.on_demand)),
-        WriteTool(),
+        *_web_tools(services),
+        BuiltinTool("todoread", services.store),
+        BuiltinTool("todowrite", services.store),
+        BuiltinTool("tool_search", lambda: registry.schemas(registry.on_demand)),
+        BuiltinTool("write"),
     )
-    registry = Registry(tools, limits=truncator.limits)
+    registry = Registry(tools, limits=services.truncator.limits, subagents=services.subagents)
     return registry

@@ -11,7 +11,8 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.skills import Skill, Skills, sample_files
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import printable, show_path
 
 

@@ -4,19 +4,19 @@ The tool does not know the session service: it runs the child through ``ToolCont
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError, ToolStopped
-from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.records.units import tokens
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
+from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, usage_facts
+from agent.tools.core.tool_args import ToolArgs
 
 DEFAULT_AGENT = "general"
 SUBAGENT_ALIASES: Mapping[str, str] = {
@@ -28,8 +28,6 @@ SUBAGENT_ALIASES: Mapping[str, str] = {
 }
 """Names of sub-agents in Claude Code, opencode and Codex, as ``_plain`` returns them, with ours."""
 
-AllowedSubagents = Callable[[str, tuple[str, ...]], frozenset[str]]
-"""Returns the sub-agents that an agent below its callers (nearest first) can start."""
 NO_TEXT = "The sub-agent ended without a report."
 
 DETACHED = {
@@ -61,19 +59,15 @@ class TaskArgs(ToolArgs):
     )
 
 
-@frozen
-class SubagentInfo:
-    """A sub-agent. The description of the tool lists those that are *offered*; a command of the
-    user can run others too."""
-
-    name: str
-    description: str
-    offered: bool = True
-
-
 class TaskTool:
     """Runs sub-agents."""
 
+    spec = ToolSpec(
+        name="task",
+        verb="Task",
+        aliases=("agent", "subagent", "delegate", "dispatch_agent"),
+        changes_indirectly=True,
+    )
     args = TaskArgs
 
     def __init__(
@@ -82,23 +76,8 @@ class TaskTool:
         self._agents = agents
         self._allowed = allowed
         self._names = {_plain(agent.name): agent.name for agent in reversed(agents)}
-        offered = tuple(agent.name for agent in agents if agent.offered)
-        self.offered = frozenset(offered)
-        listed = "\n".join(
-            f"- `{agent.name}`: {agent.description}" for agent in agents if agent.offered
-        )
-        self.spec = ToolSpec(
-            name="task",
-            verb="Task",
-            aliases=("agent", "subagent", "delegate", "dispatch_agent"),
-            variables={"agents": listed},
-            choices={"subagent_type": offered},
-            changes_indirectly=True,
-        )
-
-    def limited_to(self, names: frozenset[str]) -> "TaskTool":
-        """Return the tool with only *names* as sub-agents."""
-        return TaskTool(tuple(agent for agent in self._agents if agent.name in names))
+        self._offered = frozenset(agent.name for agent in agents if agent.offered)
+        self.spec = task_spec(self.spec, agents)
 
     def concurrency_safe(self, args: TaskArgs) -> bool:
         _ = args
@@ -112,7 +91,7 @@ class TaskTool:
         found = self._names.get(plain) or self._names.get(SUBAGENT_ALIASES.get(plain, ""))
         if found is not None:
             return found
-        allowed = self._allowed(ctx.agent, ctx.callers) if self._allowed else self.offered
+        allowed = self._allowed(ctx.agent, ctx.callers) if self._allowed else self._offered
         known = ", ".join(name for name in self.spec.choices["subagent_type"] if name in allowed)
         raise ToolError(f"There is no sub-agent {given!r}. The sub-agents are: {known or 'none'}.")
 
@@ -173,15 +152,6 @@ def report_text(done: SpawnResult, agent: str, session_id: str) -> str:
     used = ", ".join(usage_facts(done))
     lines += ["", f"(sub-agent {agent}: {used}; session_id {session_id})"]
     return "\n".join(lines)
-
-
-def usage_facts(done: SpawnResult) -> tuple[str, ...]:
-    """Return the tool calls and tokens of a sub-agent, and the branch with its changes, as
-    facts."""
-    used = done.usage.input + done.usage.output
-    calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
-    branch = (f"branch {done.branch}",) if done.branch else ()
-    return (calls, *((f"{tokens(used)} tokens",) if used else ()), *branch)
 
 
 def _plain(name: str) -> str:

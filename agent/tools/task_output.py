@@ -6,10 +6,11 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.subagents import SubagentStatus
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.subagents import SubagentStatus, usage_facts
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.shell.results import format_seconds
-from agent.tools.task import NO_TEXT, report_text, usage_facts
+from agent.tools.task import NO_TEXT, report_text
 
 MAX_WAIT = 600_000
 """The longest time in milliseconds that one call waits."""

@@ -8,7 +8,8 @@ from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool_args import ToolArgs
 
 MAX_ITEMS = 200
 MAX_CONTENT = 2_000

@@ -8,7 +8,8 @@ from pydantic import Field
 from agent.provider.client import ToolSchema
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool_args import ToolArgs
 
 MAX_FOUND = 8
 MAX_DESCRIPTION = 300

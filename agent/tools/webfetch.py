@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,12 +18,13 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.attachments import attach, check_media, check_supported
 from agent.tools.files.media import media_type
 from agent.tools.web.addresses import host_of, parse_url
-from agent.tools.web.client import MEGABYTE, Web, WebResponse
+from agent.tools.web.client import Web, WebResponse
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2
@@ -81,20 +83,15 @@ class FetchPlan:
 class WebfetchTool:
     """Fetches pages through *web*. *conversion* is the time limit of the conversion in seconds."""
 
+    spec = ToolSpec(
+        name="webfetch", verb="Fetch", aliases=("web_fetch", "fetch", "fetch_url", "browse")
+    )
+    args = WebfetchArgs
+
     def __init__(self, web: Web, *, conversion: float = CONVERSION_LIMIT) -> None:
         self._web = web
         self._conversion = conversion
-        self.spec = ToolSpec(
-            name="webfetch",
-            verb="Fetch",
-            aliases=("web_fetch", "fetch", "fetch_url", "browse"),
-            variables={
-                "max_mib": f"{web.limits.bytes / MEGABYTE:g}",
-                "redirects": str(web.limits.redirects),
-            },
-        )
-
-    args = WebfetchArgs
+        self.spec = replace(self.spec, variables=web.limits.variables())
 
     def concurrency_safe(self, args: WebfetchArgs) -> bool:
         _ = args

@@ -36,6 +36,7 @@ from agent.records.messages import (
 )
 from agent.records.reminders import escape_after_reminder, escape_reminders, reminder
 from agent.records.tool_facts import current_call
+from agent.tools.core.arguments import parse_arguments
 
 ABORTED = "Tool execution aborted: canceled by the user"
 """Sent for a call that never got its result."""
@@ -231,8 +232,6 @@ def input_of(state: ToolState) -> JsonObject | None:
 
 
 def _parsed(raw: str) -> JsonObject | None:
-    from agent.tools.core.arguments import parse_arguments  # loads pydantic
-
     try:
         return parse_arguments(raw)
     except InvalidArguments:

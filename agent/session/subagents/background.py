@@ -23,9 +23,8 @@ from agent.records.usage import Usage
 from agent.session.queue import Queues
 from agent.store.background_reports import background_report, queued_report
 from agent.store.store import Store
-from agent.tools.core.subagents import SpawnRequest, SpawnResult
+from agent.tools.core.subagents import SpawnRequest, SpawnResult, usage_facts
 from agent.tools.core.truncate import Truncator
-from agent.tools.task import usage_facts
 
 MAX_BACKGROUND_TASKS = 10
 """Background tasks of one session at once."""

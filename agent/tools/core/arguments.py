@@ -8,15 +8,17 @@ expected.
 
 import json
 import re
-from typing import Any, TypeVar, cast
-
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agent.records.errors import InvalidArguments
 from agent.records.json import Json, JsonObject, encodable
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import ToolArgs
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.clean_text import encodable_json
 
 MAX_ISSUES = 5
@@ -26,7 +28,7 @@ MAX_ROUNDS = 3
 
 MAX_QUOTED = 40
 
-ArgsT = TypeVar("ArgsT", bound=ToolArgs)
+ArgsT = TypeVar("ArgsT", bound="ToolArgs")
 
 _JSON_TYPES = {
     "int": "integer",
@@ -95,6 +97,8 @@ def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]
 
     Raises ``InvalidArguments`` with an instruction to try again.
     """
+    from pydantic import ValidationError  # the model has loaded it
+
     for _ in range(MAX_ROUNDS):
         try:
             return model.model_validate(values), values
@@ -111,7 +115,7 @@ def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]
 
 
 def _repair(
-    model: type[ToolArgs], values: JsonObject, issues: list[ErrorDetails]
+    model: "type[ToolArgs]", values: JsonObject, issues: "list[ErrorDetails]"
 ) -> JsonObject | None:
     """Return a copy of *values* with all safe repairs made, None without any."""
     result = cast("JsonObject", json.loads(json.dumps(values)))
@@ -140,10 +144,10 @@ def _container_of(
 
 
 def _repair_value(
-    model: type[ToolArgs],
+    model: "type[ToolArgs]",
     holder: dict[Any, Any] | list[Any],
     loc: tuple[int | str, ...],
-    issue: ErrorDetails,
+    issue: "ErrorDetails",
 ) -> bool:
     key: Any = loc[-1]
     kind = issue["type"]
@@ -180,7 +184,7 @@ def _repair_value(
     return False
 
 
-def _repair_key(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) -> bool:
+def _repair_key(model: "type[ToolArgs] | None", holder: dict[Any, Any], key: Any) -> bool:
     """Replace an unknown key by the known one that is spelled alike; drop an unknown null."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]+", "_", str(key)).lower()
     if model is not None and snake != key and snake in model.model_fields and snake not in holder:
@@ -192,7 +196,7 @@ def _repair_key(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) 
     return False
 
 
-def _error_message(model: type[ToolArgs], issues: list[ErrorDetails]) -> str:
+def _error_message(model: "type[ToolArgs]", issues: "list[ErrorDetails]") -> str:
     shown = [_cut(_issue_text(model, issue)) for issue in issues[:MAX_ISSUES]]
     more = len(issues) - len(shown)
     tail = f"; and {more} more" if more else ""
@@ -203,13 +207,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_ISSUE_LENGTH else text[: MAX_ISSUE_LENGTH - 1] + "…"
 
 
-def _issue_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
+def _issue_text(model: "type[ToolArgs]", issue: "ErrorDetails") -> str:
     place = ".".join(str(part) for part in issue["loc"])
     problem = _problem_text(model, issue)
     return f"{place}: {problem}" if place else problem
 
 
-def _problem_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
+def _problem_text(model: "type[ToolArgs]", issue: "ErrorDetails") -> str:
     kind = issue["type"]
     context = issue.get("ctx", {})
     got = _quote(issue["input"])
@@ -247,7 +251,7 @@ def _quote(value: Any) -> str:
 
 
 def with_edited_command(
-    args: type[BaseModel], given: JsonObject, reply: PermissionReply | None
+    args: "type[BaseModel]", given: JsonObject, reply: PermissionReply | None
 ) -> JsonObject | None:
     """Return *given* with the command as the user edited it, None if it is unchanged."""
     if reply is None or reply.edited_command is None or "command" not in args.model_fields:

@@ -6,12 +6,9 @@ dialog shows. After the user's reply it calls ``execute`` with that very plan, s
 is what runs.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
-
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from agent.files import FileTracker
 from agent.permission.read_rules import ReadRules
@@ -25,14 +22,10 @@ from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.sandbox import READ_ONLY, SandboxGrant
 from agent.tools.core.subagents import Subagents
 
+if TYPE_CHECKING:  # loads pydantic
+    from agent.tools.core.tool_args import ToolArgs
 
-class ToolArgs(BaseModel):
-    """Base class of every tool's arguments. Unknown keys are errors that the model reads."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-ArgsT = TypeVar("ArgsT", bound=ToolArgs)
+ArgsT = TypeVar("ArgsT", bound="ToolArgs")
 PayloadT = TypeVar("PayloadT")
 
 
@@ -253,8 +246,8 @@ class ToolSpec:
     finds_tools: bool = False
     """It finds the tools that are left out of requests."""
 
-    models: re.Pattern[str] | None = None
-    """Matches the ids of the models that get it, None for all."""
+    models: str = ""
+    """A regular expression, in any case, for the ids of the models that get it; "" for all."""
 
     replaces: tuple[str, ...] = ()
     """The tools that it replaces for those models."""
@@ -273,7 +266,11 @@ class Tool(Protocol[ArgsT, PayloadT]):
     """A tool; the registry finds it by ``spec.name``."""
 
     spec: ToolSpec
-    args: type[ArgsT]
+
+    @property
+    def args(self) -> type[ArgsT]:
+        """Return the class of the arguments."""
+        ...
 
     def concurrency_safe(self, args: ArgsT) -> bool:
         """Return whether a call with these arguments can run in parallel to others."""

@@ -5,20 +5,21 @@ Schemas have no titles, no references and no open objects. They leave out what g
 them. Descriptions are the text files next to the modules, with their ``{{slots}}`` filled.
 """
 
-import inspect
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.records.json import Json, JsonObject
-from agent.tools.core.base import Tool, ToolArgs
+from agent.tools.core.base import Tool, ToolSpec
+
+if TYPE_CHECKING:  # loads pydantic
+    from agent.tools.core.tool_args import ToolArgs
 
 
-def parameters(
-    model: type[ToolArgs], choices: Mapping[str, tuple[str, ...]] | None = None
-) -> JsonObject:
-    """Return the self-contained schema of *model*, of type object, with the enums *choices*.
+def parameters(model: "type[ToolArgs]") -> JsonObject:
+    """Return the self-contained schema of *model*, of type object.
 
     Raises ``ValueError`` for a model that refers to itself.
     """
@@ -26,10 +27,16 @@ def parameters(
     definitions = cast("dict[str, JsonObject]", raw.pop("$defs", {}))
     clean = _clean_schema(raw, definitions, ())
     clean.pop("description", None)  # The class's docstring is for readers of the code.
-    properties = cast("JsonObject", clean.setdefault("properties", {}))
-    for name, values in (choices or {}).items():
-        properties[name] = {**cast("JsonObject", properties[name]), "enum": [*values]}
+    clean.setdefault("properties", {})
     return clean
+
+
+def with_choices(schema: JsonObject, choices: Mapping[str, tuple[str, ...]]) -> JsonObject:
+    """Return *schema* with the enums *choices* of its properties."""
+    properties = dict(cast("JsonObject", schema["properties"]))
+    for name, values in choices.items():
+        properties[name] = {**cast("JsonObject", properties[name]), "enum": [*values]}
+    return {**schema, "properties": properties}
 
 
 _OBVIOUS_BOUNDS = ("minLength", "minItems", "minimum", "exclusiveMinimum")
@@ -108,15 +115,16 @@ def fill_slots(template: str, variables: Mapping[str, str], *, name: str = "a de
     return filled.strip()
 
 
-def read_description(tool: Tool[Any, Any], common: Mapping[str, str]) -> str:
+def read_description(tool: Tool[Any, Any], spec: ToolSpec, common: Mapping[str, str]) -> str:
     """Return the description of *tool*: ``<name>.txt`` next to its module.
 
-    Its slots take the tool's own variables, all of which must be used, and the *common* ones.
+    Its slots take the variables of *spec*, all of which must be used, and the *common* ones.
     Raises ``ValueError`` otherwise.
     """
-    path = Path(inspect.getfile(type(tool))).with_name(f"{tool.spec.name}.txt")
+    module = sys.modules[type(tool).__module__].__file__
+    path = Path(module or "").with_name(f"{spec.name}.txt")
     template = path.read_text(encoding="utf-8")
-    unused = sorted(set(tool.spec.variables).difference(_SLOT.findall(template)))
+    unused = sorted(set(spec.variables).difference(_SLOT.findall(template)))
     if unused:
         raise ValueError(f"{path.name} does not use the variables {', '.join(unused)}")
-    return fill_slots(template, {**common, **tool.spec.variables}, name=path.name)
+    return fill_slots(template, {**common, **spec.variables}, name=path.name)

@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 from agent.records.background import BackgroundTaskState
 from agent.records.frozen import frozen
+from agent.records.units import tokens
 from agent.records.usage import Usage
 
 
@@ -88,3 +89,12 @@ class Subagents(Protocol):
     async def stop(self, session_id: str) -> SubagentStatus:
         """Stop a sub-agent and return its status, as ``wait_for`` does."""
         ...
+
+
+def usage_facts(done: SpawnResult) -> tuple[str, ...]:
+    """Return the tool calls and tokens of a sub-agent, and the branch with its changes, as
+    facts."""
+    used = done.usage.input + done.usage.output
+    calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
+    branch = (f"branch {done.branch}",) if done.branch else ()
+    return (calls, *((f"{tokens(used)} tokens",) if used else ()), *branch)

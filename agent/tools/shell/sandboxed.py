@@ -5,25 +5,13 @@ from typing import TYPE_CHECKING
 
 from agent.permission.rules import NETWORK, UNSANDBOXED
 from agent.permission.sandbox.grants import requested_needs
-from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
+from agent.permission.sandbox.service import WrappedCommand
 from agent.records.requests import PermissionNeed
 from agent.tools.core.base import ToolContext
 from agent.tools.files.paths import printable
 
 if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
     from agent.permission.shell.analysis import Analysis
-
-DESCRIPTION = """
-- Commands run in a sandbox, where the machine has one. They can write in the project, the \
-session's directory, the temporary folder and the caches of tools, but not `.git/hooks`, \
-`.git/config` or the agent's own configuration. There is no network access, not even to localhost. \
-What a command starts ends with it.
-- Say in `network` why a command needs the network: downloads, remote servers, tests that use a \
-local service, and any server you start, because nothing can connect to it otherwise. npm install, \
-git push, curl and the like get it once they are allowed.
-- If the sandbox blocked something, the result says so. If the command needs it, call again with \
-`network` or `unsandboxed` and the reason; the user decides. Use the latter only for what cannot \
-work inside, such as docker or writing outside the project. Never work around the sandbox."""
 
 NO_SERVER = (
     "It runs without network access: if it is a server, nothing can connect to it. In that case "
@@ -33,11 +21,6 @@ NO_SERVER = (
 ASK_AGAIN = (
     "If the command needs this, call bash again with {parameter} and the reason: the user is asked."
 )
-
-
-def sandbox_text(sandbox: CommandSandbox | None) -> str:
-    """Return the part of the description that explains the sandbox, "" without one."""
-    return "" if sandbox is None or sandbox.setting == "off" else DESCRIPTION.strip()
 
 
 def sandbox_requests(

@@ -53,6 +53,10 @@ class WebLimits:
     bytes: int = 5 * MEGABYTE
     redirects: int = 5
 
+    def variables(self) -> dict[str, str]:
+        """Return the values of the slots in the description of ``webfetch``."""
+        return {"max_mib": f"{self.bytes / MEGABYTE:g}", "redirects": str(self.redirects)}
+
 
 @frozen(kw_only=True)
 class WebResponse:

@@ -15,8 +15,9 @@ from agent.process import SpillStore
 from agent.process.sandbox import Sandbox
 from agent.records.errors import ToolError
 from agent.records.sandbox import READ_ONLY, SandboxGrant
-from agent.tools.bash import BashArgs, BashSettings, BashTool
+from agent.tools.bash import BashArgs, BashTool
 from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import make_context as make_context  # noqa: PLC0414 - a fixture
 

@@ -13,11 +13,12 @@ from agent.process import SpillStore, kill_all
 from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import InvalidArguments, ToolError
 from agent.records.requests import PermissionReply
-from agent.tools.bash import BashArgs, BashSettings, BashTool
+from agent.tools.bash import BashArgs, BashTool
 from agent.tools.core.arguments import validate
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.shell.results import is_exit_one_normal
+from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import MakeContext
 

@@ -17,7 +17,7 @@ from agent.records.decisions import Decision
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.bash import BashSettings, BashTool
+from agent.tools.bash import BashTool
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import (
@@ -28,6 +28,7 @@ from agent.tools.pipeline import (
     ResolvedCall,
 )
 from agent.tools.registry import AnyTool, Registry
+from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.probe import ProbeTool

@@ -10,8 +10,10 @@ from pydantic import BaseModel, Field
 from agent.bus import Bus
 from agent.process import SpillStore
 from agent.store.store import Store
-from agent.tools.core.base import ToolArgs, ToolSpec
+from agent.tools.builtin import FILE, BuiltinTool, fixed_parts
+from agent.tools.core.base import ToolSpec
 from agent.tools.core.schema import fill_slots, parameters
+from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.registry import Registry, ToolServices, build_tools
 from agent.tools.shell.shells import Shells
@@ -69,6 +71,19 @@ async def test_every_description_is_filled_and_every_field_described(tmp_path: P
         assert "{{" not in schema.description
         for name, field in properties(schema.parameters).items():
             assert field.get("description"), f"{schema.name}.{name}"
+
+
+def test_the_fixed_parts_of_tools_are_up_to_date() -> None:
+    """``make docs`` writes them."""
+    assert FILE.read_text("utf-8") == fixed_parts()
+
+
+async def test_every_tool_is_what_its_class_says(tmp_path: Path) -> None:
+    """Before and after the first call has loaded it."""
+    for tool in await built_in(tmp_path):
+        assert isinstance(tool, BuiltinTool)
+        assert tool.loaded.spec == tool.spec
+        assert parameters(tool.args) == tool.schema
 
 
 def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:

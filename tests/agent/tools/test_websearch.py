@@ -7,7 +7,8 @@ import pytest
 
 from agent.records.errors import ToolError
 from agent.tools.web.client import Web
-from agent.tools.websearch import ENGINES, Engine, WebsearchTool, engine_of
+from agent.tools.web.engines import ENGINES, Engine, engine_of
+from agent.tools.websearch import WebsearchTool
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import plan, run
 from tests.support.harness import open_harness

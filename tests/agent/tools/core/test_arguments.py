@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent.records.errors import InvalidArguments
 from agent.records.json import JsonObject
 from agent.tools.core.arguments import parse_arguments, validate
-from agent.tools.core.base import ToolArgs
+from agent.tools.core.tool_args import ToolArgs
 
 
 class Item(BaseModel):

@@ -12,9 +12,10 @@ from agent.bus import Bus
 from agent.permission.rules import evaluate
 from agent.process import SpillStore, kill_all
 from agent.records.requests import PermissionReply
-from agent.tools.bash import BashArgs, BashSettings, BashTool
+from agent.tools.bash import BashArgs, BashTool
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import MakeContext
 from tests.support.hostile_repositories import TRAPS, plain, repository

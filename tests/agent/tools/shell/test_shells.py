@@ -12,10 +12,11 @@ from agent.bus import Bus
 from agent.process import SpillStore, kill_all
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
-from agent.tools.bash import BashArgs, BashSettings, BashTool
+from agent.tools.bash import BashArgs, BashTool
 from agent.tools.bash_output import BashOutputTool
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import run
