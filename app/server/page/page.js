@@ -116,8 +116,15 @@ async function open(id) {
 
 function showTranscript() {
   $("title").textContent = state.session?.title ?? "opencode-py";
-  $("transcript").replaceChildren(...[...state.messages.values()].map(messageElement));
+  $("transcript").replaceChildren(...shownMessages().map(messageElement));
   $("transcript").scrollTop = $("transcript").scrollHeight;
+}
+
+/** The messages before the one from which the session was undone. */
+function shownMessages() {
+  const all = [...state.messages.values()];
+  const undone = all.findIndex(({ info }) => info.id === state.session?.revert?.messageID);
+  return undone < 0 ? all : all.slice(0, undone);
 }
 
 function messageElement(message) {
@@ -213,7 +220,10 @@ function formElement(request) {
   const made = element("div", "request");
   made.dataset.request = request.id;
   const fields = request.questions.map(({ question, options, multiple }) => {
-    const label = element("label", "text", question);
+    const lines = question.split("\n");
+    const name = lines.pop();
+    if (lines.length) made.append(element("strong", "text", lines.join("\n")));
+    const label = element("label", "text", name);
     const field = element(options.length ? "select" : "input");
     field.multiple = multiple;
     if (options.length && !multiple) field.append(new Option("", ""));
@@ -313,8 +323,10 @@ const handlers = {
   "session.created": () => attempt(reloadSessions),
   "session.updated": ({ info }) => {
     if (info.id === state.session?.id) {
+      const undone = state.session.revert?.messageID;
       state.session = info;
       $("title").textContent = info.title;
+      if (undone !== info.revert?.messageID) showTranscript();
     }
     const row = $("sessions").querySelector(`[data-session="${info.id}"]`);
     if (row) row.textContent = info.title;
@@ -367,10 +379,11 @@ function redraw(id) {
 
 function drawChanged() {
   const view = $("transcript");
-  const atEnd = view.scrollHeight - view.scrollTop - view.clientHeight < 80;
+  const follows = isAtEnd(view);
+  const shown = new Set(shownMessages());
   for (const id of changed) {
     const message = state.messages.get(id);
-    if (!message) continue;
+    if (!shown.has(message)) continue;
     const made = messageElement(message);
     const before = $(id);
     if (before) {
@@ -380,7 +393,15 @@ function drawChanged() {
     } else view.append(made);
   }
   changed.clear();
-  if (atEnd) view.scrollTop = view.scrollHeight;
+  if (follows) view.scrollTop = view.scrollHeight;
+}
+
+let atEnd = true;
+$("transcript").addEventListener("scroll", ({ target }) => { atEnd = isAtEnd(target); });
+new ResizeObserver(([{ target }]) => { if (atEnd) target.scrollTop = target.scrollHeight; }).observe($("transcript"));
+
+function isAtEnd(view) {
+  return view.scrollHeight - view.scrollTop - view.clientHeight < 80;
 }
 
 async function reloadSessions() {
