@@ -100,14 +100,14 @@ class PaintedScreen(Screen[None]):
         super()._compositor_refresh()
         self._painted = time.monotonic()
 
-    def paint(self) -> None:
-        """Paint what was marked for it right after the current task: keys get their turn between
-        drawing and painting. Without this, that waits for messages between widgets and for the next
-        tick of Textual's timer."""
-        asyncio.get_running_loop().call_soon(self._paint)
+    def paint(self, pause: float = FRAME_SECONDS / 2) -> None:
+        """Paint what was marked for it right after the current task, unless the last frame is less
+        than *pause* seconds old: keys get their turn between drawing and painting. Without this,
+        that waits for messages between widgets and for the next tick of Textual's timer."""
+        asyncio.get_running_loop().call_soon(self._paint, pause)
 
-    def _paint(self) -> None:
-        if not self.is_running or time.monotonic() - self._painted < FRAME_SECONDS / 2:
+    def _paint(self, pause: float) -> None:
+        if not self.is_running or time.monotonic() - self._painted < pause:
             return
         for widget in self._compositor.visible_widgets:
             if widget._repaint_required and not widget._layout_required:

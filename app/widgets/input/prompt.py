@@ -15,6 +15,7 @@ from textual.message import Message
 
 from app.text.mentions import mention_of
 from app.text.units import count
+from app.toolkit.painting import PaintedScreen
 from app.widgets.input.textarea import GraphemeArea
 
 if TYPE_CHECKING:  # only with Vim keys
@@ -53,6 +54,10 @@ MAX_PATH = 4_096
 MEDIA = ("image/", "application/pdf")
 
 _ESCAPED = re.compile(r"\\.")
+
+
+KEY_PAUSE = 0.002
+"""Seconds between a frame and that of a key at least."""
 
 
 @dataclass(slots=True)
@@ -288,6 +293,12 @@ class Prompt(GraphemeArea):
     def _replace_all(self, text: str) -> None:
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
         self.move_cursor(self.document.end)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Have what a key changed painted at once."""
+        await super().on_event(event)
+        if isinstance(event, events.Key) and isinstance(screen := self.screen, PaintedScreen):
+            screen.paint(KEY_PAUSE)
 
     async def _on_key(self, event: events.Key) -> None:
         """Handle the prompt's own keys; the rest is the editor's."""
