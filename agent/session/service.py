@@ -218,6 +218,11 @@ class SessionService:
         """
         return await self._runner.cancel(session_id, background=background)
 
+    def pause(self, session_id: str, *, paused: bool) -> None:
+        """Pause the running turn for a second at most, or let it go on. The user may have begun to
+        stop it: nothing new begins meanwhile."""
+        self._runner.pause(session_id, paused=paused)
+
     @property
     def subagents(self) -> Subagents:
         """The sub-agents of sessions, also those in the background."""

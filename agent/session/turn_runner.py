@@ -290,6 +290,14 @@ class Runner:
             running.loop.cancel()
         return True
 
+    def pause(self, session_id: str, *, paused: bool) -> None:
+        """Pause the running turn and those of its sub-agents, or let them go on."""
+        for child in self._subagents.running(session_id, background=False):
+            self.pause(child, paused=paused)
+        if (running := self._running.get(session_id)) is not None:
+            pause = running.turn.pause
+            pause.begin() if paused else pause.end()
+
     async def wait(self, session_id: str) -> None:
         """Wait until no turn runs in a session."""
         running = self._running.get(session_id)

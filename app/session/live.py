@@ -273,6 +273,11 @@ class LiveSession:
             return False
         return await self.runtime.sessions.cancel(session.id, background=background)
 
+    def pause(self, *, paused: bool) -> None:
+        """Pause the running turn while it is not certain that it is stopped, or let it go on."""
+        if self._runtime is not None and self.session is not None:
+            self._runtime.sessions.pause(self.session.id, paused=paused)
+
     async def use_agent(self, name: str) -> None:
         """Use an agent from the next prompt on, with its own model if it has one.
 

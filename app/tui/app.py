@@ -226,6 +226,7 @@ class OpencodeApp(App[int]):
 
     def on_escape_taken_back(self) -> None:
         if self._controller is not None:
+            self._controller.interrupt.take_back_escape()
             self._controller.show_status()
 
     def on_transcript_earlier(self) -> None:

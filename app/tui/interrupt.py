@@ -144,9 +144,16 @@ class InterruptHandler:
             self._escaped = now
 
     def begin_escape(self) -> None:
-        """Show that the turn is being stopped, if that is what Esc, probably pressed, will do."""
+        """Pause the turn and show that it is being stopped, if that is what Esc will do, which was
+        probably pressed."""
         if self.app.screen is self.main and self.live.busy and not self.main.closes_on_escape:
+            self.live.pause(paused=True)
             self.stopper.on_stopping()
+            self.main.paint()
+
+    def take_back_escape(self) -> None:
+        """Let the turn go on: another key was pressed."""
+        self.live.pause(paused=False)
 
     def _copy_selection(self) -> bool:
         selected = self.main.get_selected_text() or self.main.prompt.selected_text

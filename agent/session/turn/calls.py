@@ -14,6 +14,7 @@ from agent.session.prompt.instructions import Instruction
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import StepExecutor
 from agent.session.turn.guards import DoomLoop
+from agent.session.turn.pause import Pause
 from agent.session.turn.services import TurnServices
 from agent.session.usage_totals import add_costs
 from agent.tools.core.base import BeforeChange, ToolContext
@@ -29,8 +30,10 @@ class TurnCalls:
         lineage: Lineage,
         subagents: Subagents,
         before_change: BeforeChange,
+        pause: Pause,
     ) -> None:
         """*before_change* is awaited before a call that can change files."""
+        self.pause = pause
         self.services = services
         self.session = session
         self.lineage = lineage
@@ -56,7 +59,9 @@ class TurnCalls:
         """Return the executor of the step *message*, which follows *conversation* and offers the
         tools *offered*."""
         services, calls = self.services, _StepCalls(self, message, conversation, set())
-        return StepExecutor(services.store, services.pipeline, calls, services.clock, offered)
+        return StepExecutor(
+            services.store, services.pipeline, calls, services.clock, offered, self.pause
+        )
 
     async def save_user_edit(self, path: str) -> None:
         """Include a file of the user's editor that was saved for them in the snapshot."""

@@ -21,6 +21,7 @@ from agent.records.messages import Completed, Failed, FailureKind, Running, Tool
 from agent.session.context.request_turns import ABORTED, result_text
 from agent.session.prompt.instructions import Instruction, with_instructions
 from agent.session.turn.guards import DoomLoop
+from agent.session.turn.pause import Pause
 from agent.store.store import Store
 from agent.tools.core.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
@@ -150,8 +151,11 @@ class StepExecutor:
         calls: CallSupport,
         clock: Callable[[], float] = time.time,
         offered: Collection[str] | None = None,
+        pause: Pause | None = None,
     ) -> None:
-        """*offered* are the tools that the model can call in this step, None for all."""
+        """*offered* are the tools that the model can call in this step, None for all. No call
+        begins during *pause*."""
+        self.pause = pause or Pause()
         self._store = store
         self._pipeline = pipeline
         self._calls = calls
@@ -231,6 +235,7 @@ class StepExecutor:
         await self._finish(slot, outcome)
 
     async def _outcome(self, slot: Slot) -> CallOutcome:
+        await self.pause.over()
         if self._closed is not None:
             return CallFailed(kind="aborted", error=self._closed)
         observer = _PartObserver(self._store, slot, self._clock)

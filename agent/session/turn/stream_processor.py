@@ -108,7 +108,10 @@ class StreamProcessor:
         """Apply every event; returns when the stream ended. The stream is always closed."""
         try:
             handled = 0
+            pause = self._executor.pause
             async for event in stream:
+                if pause.lasts:
+                    await pause.over()
                 end = await self._handle(event)
                 if end is not None:
                     return end

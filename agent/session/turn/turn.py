@@ -48,6 +48,7 @@ from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.calls import TurnCalls
 from agent.session.turn.compactor import CompactionGuard, Compactor
 from agent.session.turn.guards import SpendingGuard
+from agent.session.turn.pause import Pause
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import TurnEnd, TurnTotals
 from agent.session.turn.step import INTERRUPTED, Step, StepResult
@@ -139,7 +140,10 @@ class Turn:
         works = partial(has_running_shell, services.shells, lineage.root_id)
         snapshots = services.snapshots.of(session.project)
         self.tracker = ChangeTracker(snapshots, services.store, services.bus, works)
-        self.calls = TurnCalls(services, session, lineage, subagents, self._before_change)
+        self.pause = Pause()
+        self.calls = TurnCalls(
+            services, session, lineage, subagents, self._before_change, self.pause
+        )
         self.inbox = TurnInbox(
             services, session, self.id, self.conversation, self._background_tasks, self.calls
         )
@@ -180,6 +184,7 @@ class Turn:
 
     async def new_step(self, settings: StepSettings, request: UserMessage, number: int) -> Step:
         """Store the empty message of a step that responds to *request*."""
+        await self.pause.over()
         message = AssistantMessage(
             id=new_id("msg"),
             session_id=self.session.id,

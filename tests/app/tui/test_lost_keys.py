@@ -59,14 +59,17 @@ async def test_typing_arrives_when_the_first_frame_had_no_focus(
 async def test_an_escape_shows_at_once_that_the_turn_stops_and_is_taken_back(
     start: Starter, scripted: ModelServer
 ) -> None:
-    scripted.script(answer(Text("begun"), Hold()))
+    more = Hold()
+    scripted.script(answer(Text("begun"), more, Text(" and on"), Hold()))
     async with start() as running:
         await running.type("go", "enter")
         await running.until_shown("begun")
         running.app.post_message(EscapeBegun())
         await running.until_shown("Stopping")
+        more.gate.set()
         running.app.post_message(EscapeTakenBack())
         await running.until_shown("esc to interrupt")
+        await running.until_shown("begun and on")
         assert not scripted.requests[0].closed.is_set()
         await running.pilot.press("escape")
         await running.until_idle()
