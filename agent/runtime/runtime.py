@@ -301,7 +301,7 @@ def _session_services(
         agents=agents,
         registry=registry,
         shells=shells,
-        snapshots=ProjectSnapshots(opened.paths.data / "snapshots", enabled=config.snapshot),
+        snapshots=ProjectSnapshots(opened.paths.data / "snapshots", store, enabled=config.snapshot),
         questions=questions,
         queues=Queues(store, bus),
         system_prompt=_system_prompt(opened, agents, guidance, registry, truncator, config),

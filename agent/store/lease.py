@@ -51,7 +51,7 @@ class Lease:
             return fresh
         if self.started:
             return process_start(self.pid) == self.started
-        return fresh and _exists(self.pid)
+        return fresh and process_exists(self.pid)
 
 
 @functools.cache
@@ -75,7 +75,7 @@ def process_start(pid: int) -> str:
     return "" if fields[0] in b"ZX" else fields[19].decode()
 
 
-def _exists(pid: int) -> bool:
+def process_exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -40,6 +40,25 @@ class SessionFilter:
     before: str | None = None
 
 
+def projects(connection: sqlite3.Connection) -> list[str]:
+    """Return the projects of all sessions."""
+    rows = connection.execute("SELECT DISTINCT json_extract(data, '$.project') FROM session")
+    return [project for (project,) in rows]
+
+
+def snapshot_trees(connection: sqlite3.Connection, project: str) -> set[str]:
+    """Return the snapshots that an undo or redo in the sessions of *project* can need."""
+    trees = connection.execute(
+        "SELECT json_extract(part.data, '$.base'), json_extract(part.data, '$.tree') "
+        "FROM session JOIN part ON part.session_id = session.id AND part.type = 'patch' "
+        "WHERE json_extract(session.data, '$.project') = ?1 "
+        "UNION SELECT json_extract(data, '$.undone_tree'), NULL FROM session "
+        "WHERE json_extract(data, '$.project') = ?1",
+        (encodable(project),),
+    )
+    return {tree for row in trees for tree in row if tree}
+
+
 IN_FOLDERS = "directory IN (SELECT value FROM json_each(?))"
 """The condition for sessions of the folders in ``folders_json``."""
 

@@ -446,6 +446,14 @@ class Store:
         await self._database.write(partial(writes.write_todos, session_id=session_id, items=items))
         self._bus.publish(TodoUpdated(session_id, items))
 
+    async def projects(self) -> list[str]:
+        """Return the projects of all sessions."""
+        return await self._database.read(queries.projects)
+
+    async def snapshot_trees(self, project: str) -> set[str]:
+        """Return the snapshots that an undo or redo in the sessions of *project* can need."""
+        return await self._database.read(partial(queries.snapshot_trees, project=project))
+
     async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
         """Return the user's "always" rules for a session's tree, as ``(permission, pattern)``,
         oldest first."""

@@ -21,8 +21,8 @@ class ChangeTracker:
 
     The turn's changes are the difference between two snapshots; but if every call in between names
     the files that it can change, changes of other files are not the turn's. Files that are only in
-    snapshots that name them have two such snapshots of their own. *works* returns whether background
-    work can change files for it.
+    snapshots that name them have two such snapshots of their own. *works* returns whether
+    background work can change files for it.
     """
 
     def __init__(
@@ -56,7 +56,9 @@ class ChangeTracker:
         any), and *only* these."""
         self._changing = True
         named = self._snapshots.relative_paths(files) if only and files is not None else None
-        self._possible_files = None if named is None or self._possible_files is None else self._possible_files | named
+        self._possible_files = (
+            None if named is None or self._possible_files is None else self._possible_files | named
+        )
         if self._base is not None:
             await asyncio.wait([self._base], timeout=FIRST_SNAPSHOT_TIMEOUT)
         await self.keep(files or ())
@@ -97,7 +99,8 @@ class ChangeTracker:
             await asyncio.wait([self._base])
 
     async def after_step(self, message: AssistantMessage) -> None:
-        """Store the changes of the step *message* as parts of it and publish them. A canceled call continues: the next call waits for its end."""
+        """Store the changes of the step *message* as parts of it and publish them. A canceled call
+        continues: the next call waits for its end."""
         if self._storing is None:
             self._storing = asyncio.create_task(self._store_patch(message), name="patch")
         keeping = self._storing

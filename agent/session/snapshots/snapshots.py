@@ -11,7 +11,6 @@ snapshots, such as one with too many files.
 
 import asyncio
 import contextlib
-import hashlib
 import itertools
 import os
 import re
@@ -23,10 +22,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from agent.records.frozen import frozen
 from agent.config.private_file import locked
 from agent.files.disk import TEMPORARY_GLOB
 from agent.git import git_program, run_git
+from agent.records.frozen import frozen
+from agent.session.snapshots.pruning import folder_name
 from agent.session.snapshots.uncovered_state import (
     MAX_IGNORED,
     Surroundings,
@@ -34,6 +34,7 @@ from agent.session.snapshots.uncovered_state import (
     read_surroundings,
     write_surroundings,
 )
+from agent.store.lease import process_exists
 
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ class Snapshots:
     has an ``unavailable_reason``."""
 
     def __init__(self, folder: Path, project: str, *, enabled: bool = True) -> None:
-        self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
+        self._git = folder / folder_name(project)
         self._project = project
         # An index of its own for each instance: none waits for another, and a killed one
         # leaves no lock for the others.
@@ -568,7 +569,7 @@ def _is_abandoned(name: str) -> bool:
     """Return whether a name is unused: its process is gone, or this one has its number by
     chance."""
     pid = name.partition("-")[0]
-    return name not in _in_use if pid == str(os.getpid()) else not Path("/proc", pid).exists()
+    return name not in _in_use if pid == str(os.getpid()) else not process_exists(int(pid))
 
 
 def _write_private(path: Path, text: str) -> None:

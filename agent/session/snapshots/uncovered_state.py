@@ -1,4 +1,5 @@
-"""State that snapshots do not cover, as it was when a turn began: the commit at HEAD, and ignored files.
+"""State that snapshots do not cover, as it was when a turn began: the commit at HEAD, and ignored
+files.
 
 Kept beside the snapshots by the id of the first one of a turn, so that an undo can name what it
 does not take back.
@@ -7,12 +8,11 @@ does not take back.
 import asyncio
 import json
 import os
-from agent.records.frozen import frozen
-
 from pathlib import Path
 
 from agent.config.private_file import write_private
 from agent.git import find_repository, git
+from agent.records.frozen import frozen
 
 MAX_IGNORED = 5_000
 """Ignored files and folders that are noted; of more none is named."""

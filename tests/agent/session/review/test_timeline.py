@@ -113,7 +113,8 @@ def test_a_past_request_starts_with_the_newest_summary() -> None:
 async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    every = ProjectSnapshots(tmp_path / "snapshots")
+    store = await Store.open(tmp_path / "sessions.db", Bus())
+    every = ProjectSnapshots(tmp_path / "snapshots", store)
     snapshots = every.of(str(project))
     file, other = project / "a.txt", project / "b.txt"
     file.write_text("one\n")
@@ -138,11 +139,10 @@ async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> Non
     ]
     diff = records.diff("elsewhere.txt", "+x")
     edit = records.tool("prt_e", "msg_b", records.completed("Edit", "elsewhere.txt", diff))
-    store = await Store.open(tmp_path / "sessions.db", Bus())
     await store.save(replace(records.session(), project=str(project)))
     blocks = await ChangeReader(store, every).diffs([step("msg_b", edit, *patches)])
-    await store.close()
     await every.close()
+    await store.close()
     assert [block.path for block in blocks] == ["a.txt", "elsewhere.txt"]
     lines = [(line.kind, line.text) for hunk in blocks[0].hunks for line in hunk.lines]
     assert lines == [("remove", "one"), ("add", "three")]

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.disk import TEMPORARY_GLOB, temporary_path
-from agent.session.snapshots.snapshots import install
-from agent.session.snapshots.snapshots import Snapshots
+from agent.session.snapshots.snapshots import Snapshots, install
 
 
 @pytest.fixture
@@ -56,18 +55,14 @@ async def test_a_cancelled_snapshot_does_not_block_the_next(
     assert names == {place(tmp_path).name}
 
 
-async def test_a_lock_of_a_killed_git_is_removed(
-    snapshots: Snapshots, tmp_path: Path
-) -> None:
+async def test_a_lock_of_a_killed_git_is_removed(snapshots: Snapshots, tmp_path: Path) -> None:
     await snapshots.take()
     [index] = place(tmp_path).glob("index-*")
     index.with_name(f"{index.name}.lock").touch()
     assert await covers(snapshots, tmp_path / "project" / "made")
 
 
-async def test_an_incomplete_folder_is_created_again(
-    snapshots: Snapshots, tmp_path: Path
-) -> None:
+async def test_an_incomplete_folder_is_created_again(snapshots: Snapshots, tmp_path: Path) -> None:
     place(tmp_path).mkdir(parents=True)
     (place(tmp_path) / "config.lock").touch()
     assert await covers(snapshots, tmp_path / "project" / "made")
@@ -83,7 +78,9 @@ async def test_leftovers_of_a_killed_program_are_removed(
 
 
 @pytest.mark.parametrize("half_made", [False, True])
-async def test_many_instances_that_start_at_once_have_one_folder(tmp_path: Path, half_made: bool) -> None:
+async def test_many_instances_that_start_at_once_have_one_folder(
+    tmp_path: Path, half_made: bool
+) -> None:
     """The second instance uses the existing folder, and files of the first stay."""
     project = tmp_path / "project"
     project.mkdir()
@@ -124,9 +121,7 @@ def test_one_folder_never_replaces_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [False, True])
-async def test_the_programs_own_data_is_not_in_snapshots(
-    tmp_path: Path, again: bool
-) -> None:
+async def test_the_programs_own_data_is_not_in_snapshots(tmp_path: Path, again: bool) -> None:
     """A setting can put it there; it changes all the time, and undo would revert it."""
     project = tmp_path / "project"
     data = project / "own [data]"
@@ -165,9 +160,7 @@ async def test_a_temporary_file_of_another_call_is_not_a_change(
     assert [each.path for each in await snapshots.changes(during, after)] == ["other.txt"]
 
 
-async def test_an_inaccessible_folder_ends_no_turn(
-    tmp_path: Path, snapshots: Snapshots
-) -> None:
+async def test_an_inaccessible_folder_ends_no_turn(tmp_path: Path, snapshots: Snapshots) -> None:
     place(tmp_path).parent.mkdir()
     place(tmp_path).write_text("no folder")
     assert await snapshots.take() is None
