@@ -104,14 +104,17 @@ class PaintedScreen(Screen[None]):
         """Paint what was marked for it right after the current task, unless the last frame is less
         than *pause* seconds old: keys get their turn between drawing and painting. Without this,
         that waits for messages between widgets and for the next tick of Textual's timer."""
-        asyncio.get_running_loop().call_soon(self._paint, pause)
-
-    def _paint(self, pause: float) -> None:
-        if not self.is_running or time.monotonic() - self._painted < pause:
-            return
         for widget in self._compositor.visible_widgets:
             if widget._repaint_required and not widget._layout_required:
                 widget._repaint_required = False
                 self._dirty_widgets.add(widget)
         if self._dirty_widgets:
+            asyncio.get_running_loop().call_soon(self._paint, pause)
+
+    def _paint(self, pause: float) -> None:
+        if not self.is_running:
+            return
+        if time.monotonic() - self._painted >= pause:
             self._on_timer_update()
+        elif self._dirty_widgets:
+            self.check_idle()  # which resumes the timer
