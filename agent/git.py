@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -184,6 +185,8 @@ class GitResult:
     output: bytes = b""
     errors: str = ""
     """What it printed to standard error, or why it has no output."""
+    killed: bool = False
+    """True if it did not end by itself: its locks are still there."""
 
 
 async def run_git(
@@ -240,9 +243,13 @@ async def git_result(
             process.kill()
         await process.wait()
         if isinstance(error, TimeoutError):
-            return GitResult(ok=False, errors=f"git took longer than {timeout:g} seconds")
+            late = f"git took longer than {timeout:g} seconds"
+            return GitResult(ok=False, errors=late, killed=True)
         raise
-    return GitResult(process.returncode == 0, output, errors.decode("utf-8", "replace"))
+    text, code = errors.decode("utf-8", "replace"), process.returncode or 0
+    if code < 0:
+        text = f"{text}\nfatal: git was ended: {signal.strsignal(-code) or f'signal {-code}'}"
+    return GitResult(code == 0, output, text, killed=code < 0)
 
 
 def git_program(name: str = "git") -> str | None:

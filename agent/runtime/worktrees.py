@@ -14,22 +14,13 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths, ensure_folder
 from agent.config.private_file import write_private
 from agent.config.settings_schema import WorktreeConfig
-from agent.git import (
-    GitResult,
-    RepositoryPaths,
-    find_repository,
-    git,
-    git_result,
-    private_git_dir,
-    read_user_settings,
-    run_git,
-)
+from agent.git import RepositoryPaths, find_repository, git, private_git_dir
 from agent.permission.trust.trust import TrustStore
 from agent.process import (
     Capture,
@@ -43,14 +34,20 @@ from agent.process import (
 from agent.provider.catalog.from_config import secret_variables
 from agent.records.errors import WorktreeError
 from agent.records.frozen import frozen
-
-MergeMode = Literal["merge", "squash", "patch"]
-"""A merge commit or fast-forward; one staged change; changes of the files alone."""
+from agent.runtime.worktree_git import (
+    counted,
+    git_answer,
+    reason_in,
+    require_git,
+    run_once,
+    run_words,
+    uncommitted_files,
+)
 
 BRANCHES = "opencode/"
 """The beginning of the branches' names."""
-GIT_TIMEOUT, SETUP_TIMEOUT = 300.0, 1_800.0
-"""Seconds for a git command and for the setup command."""
+SETUP_TIMEOUT = 1_800.0
+"""Seconds for the setup command."""
 MAX_NESTED = 8
 """Worktrees that were made from worktrees."""
 MAX_OUTPUT = 8_000
@@ -177,57 +174,25 @@ class Worktrees:
             await self._delete(worktree, branch=True)
             raise
         self._carry_trust(worktree)
-        changed = len(await _changed_files(self._project) or ())
+        changed: list[str] = []
+        with contextlib.suppress(WorktreeError):  # only a notice depends on it
+            changed = await uncommitted_files(self._project)
         without = (
-            f"The worktree starts from the last commit, without your changes to {_files(changed)}."
+            f"The worktree starts from the last commit, without your changes to {counted(changed)}."
         )
         notices = (without,) if changed else ()
         return worktree, (*notices, *await _set_up(worktree, config, env))
-
-    async def merge(self, worktree: Worktree, mode: MergeMode, message: str) -> str:
-        """Bring the work back to the work tree that *worktree* was made from; return what was done.
-        Changes that are not committed are committed first, with *message*.
-
-        Raises ``WorktreeError``; then the files of the source are as they were.
-        """
-        source = Path(worktree.source)
-        repository = await asyncio.to_thread(find_repository, source)
-        if repository is None:
-            raise WorktreeError(
-                f"The folder of this worktree's repository no longer exists: {worktree.source}."
-            )
-        await self._commit(worktree, message)
-        ahead = await git(worktree.source, "log", "--format=%H", f"HEAD..{worktree.branch}")
-        if not (ahead or "").strip():
-            return "Nothing to merge."
-        branch = await git(worktree.source, "rev-parse", "--abbrev-ref", "HEAD")
-        into = (branch or "").strip()
-        if mode == "patch":
-            await self._apply_patch(repository, worktree)
-            return f"The changes of {worktree.name} were applied to the files in {worktree.source}."
-        if mode == "merge" and into in {"", "HEAD"}:
-            raise WorktreeError(
-                f"{worktree.source} is not on a branch, so a merge would be lost. Check out a "
-                "branch, or use /merge squash or /merge patch."
-            )
-        await self._refuse_conflicts(repository, worktree)
-        words = (
-            ("--squash",) if mode == "squash" else ("--no-edit", "-m", f"Merge {worktree.branch}")
-        )
-        await _checked(repository, "merge", *words, worktree.branch)
-        if mode == "squash":
-            return f"The changes of {worktree.name} are staged in {worktree.source}."
-        return f"{worktree.branch} is merged into {into}."
 
     async def remove(self, worktree: Worktree) -> str:
         """Remove a clean worktree; return what was done. Its branch stays unless it is merged.
 
         Raises ``WorktreeError`` for one with changes that are not committed.
         """
-        if changed := await self._uncommitted(worktree):
+        await require_branch(worktree)
+        if changed := await uncommitted_files(Path(worktree.folder)):
             raise WorktreeError(
-                f"The worktree {worktree.name} is kept: {_files(len(changed))} "
-                f"{_are(len(changed))} not committed ({', '.join(changed[:3])})."
+                f"The worktree {worktree.name} is kept: {counted(changed)} "
+                f"{'is' if len(changed) == 1 else 'are'} not committed ({', '.join(changed[:3])})."
             )
         ahead = await git(worktree.source, "log", "--format=%H", f"HEAD..{worktree.branch}")
         merged = ahead is not None and not ahead.strip()
@@ -248,10 +213,8 @@ class Worktrees:
         """Return the files that differ from the commit that *worktree* began with, committed or
         not. Raises ``WorktreeError`` if git does not tell."""
         words = ("--name-only", "-z", worktree.commit, "--")
-        listed = await git(worktree.folder, "diff", *words, timeout=GIT_TIMEOUT)
-        if listed is None:
-            raise WorktreeError(f"git did not compare the files of {worktree.folder}.")
-        names = {*listed.split("\0"), *await self._uncommitted(worktree)}
+        listed = await git_answer(worktree.folder, "diff", *words)
+        names = {*listed.split("\0"), *await uncommitted_files(Path(worktree.folder))}
         return tuple(sorted(name for name in names if name))
 
     async def discard_unchanged(self, worktree: Worktree) -> bool:
@@ -259,24 +222,14 @@ class Worktrees:
         whether it was removed. Raises ``WorktreeError`` if git does not tell."""
         if any(one.source == worktree.folder for one in await asyncio.to_thread(self.all)):
             return False  # the work of another would have nowhere to go
-        head = await git(worktree.folder, "rev-parse", "--verify", "HEAD^{commit}")
-        if (head or "").strip() != worktree.commit or await self.changed_files(worktree):
+        head = await git_answer(worktree.folder, "rev-parse", "--verify", "HEAD^{commit}")
+        if head.strip() != worktree.commit or await self.changed_files(worktree):
             return False
         await self._delete(worktree, branch=True)
         return True
 
-    async def _uncommitted(self, worktree: Worktree) -> list[str]:
-        """Return the files that are not committed. Raises ``WorktreeError`` if git does not tell:
-        they could be lost."""
-        changed = await _changed_files(Path(worktree.folder))
-        if changed is None:
-            raise WorktreeError(
-                f"git did not list the changes in {worktree.folder}, so nothing was done with it. "
-                "Try again, or look at it with git status."
-            )
-        return changed
-
     async def _repository(self) -> RepositoryPaths:
+        require_git()
         repository = await asyncio.to_thread(find_repository, self._project)
         if repository is None:
             raise WorktreeError(
@@ -297,10 +250,10 @@ class Worktrees:
             common = git_dir if repository.git_dir == repository.common_dir else git_dir.parents[1]
             before = {path.name for path in (common / "worktrees").iterdir()}
             words = ("worktree", "add", "--quiet", "-b", worktree.branch, worktree.folder)
-            result = await _run(git_dir, repository.root, *words, worktree.commit)
+            result = await run_words(git_dir, repository.root, *words, worktree.commit)
             if not result.ok:
                 raise WorktreeError(
-                    f"The worktree could not be created: {_last_line(result.errors)}."
+                    f"The worktree could not be created: {reason_in(result.errors)}."
                 )
             made = next(p for p in (common / "worktrees").iterdir() if p.name not in before)
             target = repository.common_dir / "worktrees" / made.name
@@ -319,48 +272,25 @@ class Worktrees:
             worktree.record.unlink()
         repository = await asyncio.to_thread(find_repository, Path(worktree.source))
         if branch and repository is not None:
-            async with private_git_dir(repository, writes=True) as git_dir:
-                await _run(git_dir, repository.root, "branch", "-D", worktree.branch)
-
-    async def _commit(self, worktree: Worktree, message: str) -> None:
-        """Commit what is not committed in *worktree*."""
-        if not await self._uncommitted(worktree):
-            return
-        repository = await asyncio.to_thread(find_repository, Path(worktree.folder))
-        if repository is None:
-            raise WorktreeError(f"The worktree {worktree.name} no longer exists.")
-        await _checked(repository, "add", "--all")
-        await _checked(repository, "commit", "--quiet", "-m", message or worktree.name)
-
-    async def _refuse_conflicts(self, repository: RepositoryPaths, worktree: Worktree) -> None:
-        """Raise ``WorktreeError`` if the branch conflicts with HEAD of the source."""
-        async with private_git_dir(repository, writes=True) as git_dir:
-            words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "HEAD")
-            result = await _run(git_dir, repository.root, *words, worktree.branch)
-        names = result.output.decode("utf-8", "replace").split("\n")[1:]
-        if not result.ok and any(names):
-            listed = ", ".join(name for name in names if name)
-            raise WorktreeError(
-                f"Nothing was merged: {listed} changed on both sides. Ask the agent to merge "
-                "the other branch into this worktree first."
-            )
-
-    async def _apply_patch(self, repository: RepositoryPaths, worktree: Worktree) -> None:
-        async with private_git_dir(repository, writes=True) as git_dir:
-            words = ("diff", "--binary", "--no-ext-diff", "--no-textconv")
-            made = await _run(git_dir, repository.root, *words, f"HEAD...{worktree.branch}")
-            if not made.ok:
-                raise WorktreeError(f"Nothing was changed: {_last_line(made.errors)}.")
-            apply = ("apply", "--whitespace=nowarn", "-")
-            applied = await _run(git_dir, repository.root, *apply, given=made.output)
-        if not applied.ok:
-            raise WorktreeError(f"Nothing was changed: {_last_line(applied.errors)}.")
+            await run_once(repository, "branch", "-D", worktree.branch)
 
     def _carry_trust(self, worktree: Worktree) -> None:
         """Answer the question about trust as for the source: its files are the same."""
         store = TrustStore(self._paths.data)
         if (answer := store.load(Path(worktree.source))) is not None:
             store.save(Path(worktree.folder), answer)
+
+
+async def require_branch(worktree: Worktree) -> None:
+    """Raise ``WorktreeError`` if something else than its branch is checked out in *worktree*: its
+    commits would be overlooked."""
+    branch = (await git_answer(worktree.folder, "rev-parse", "--abbrev-ref", "HEAD")).strip()
+    if branch != worktree.branch:
+        where = f"on the branch {branch}" if branch != "HEAD" else "on no branch"
+        raise WorktreeError(
+            f"The worktree {worktree.name} is {where}, not on {worktree.branch}, so nothing was "
+            f"done with it. Check out {worktree.branch} in {worktree.folder} first."
+        )
 
 
 def _record(worktree: Worktree, git_dir: Path) -> None:
@@ -396,17 +326,6 @@ async def open_worktree(
     return folder if there else Path(worktree.folder), notices
 
 
-async def _run(git_dir: Path, root: Path, *words: str, given: bytes | None = None) -> GitResult:
-    user = await _identity(root)
-    return await git_result(
-        *("-c", f"user.name={user['user.name']}", "-c", f"user.email={user['user.email']}"),
-        *("--git-dir", str(git_dir), "--work-tree", str(root), *words),
-        directory=str(root),
-        timeout=GIT_TIMEOUT,
-        given=given,
-    )
-
-
 def write_files(folder: Path, texts: Mapping[str, str | None]) -> tuple[str, ...]:
     """Make the files below *folder* what *texts* says, None for no file; return those that could
     not be written."""
@@ -422,36 +341,6 @@ def write_files(folder: Path, texts: Mapping[str, str | None]) -> tuple[str, ...
         except OSError:
             failed.append(path)
     return tuple(failed)
-
-
-async def _identity(root: Path) -> dict[str, str]:
-    """Return the author of commits: that of the repository's settings, else of the user's."""
-    found = {"user.name": "opencode-py", "user.email": "opencode-py@localhost"}
-    found |= {key: value for key, value in await read_user_settings() if key in found}
-    repository = await asyncio.to_thread(find_repository, root)
-    config = repository.common_dir / "config" if repository is not None else Path(os.devnull)
-    for key in found:
-        words = ("config", "--file", str(config), "--no-includes", "--get", key)
-        value = await run_git(*words, directory="/", timeout=GIT_TIMEOUT)
-        found[key] = (value or b"").decode("utf-8", "replace").strip() or found[key]
-    return found
-
-
-async def _checked(repository: RepositoryPaths, *words: str) -> None:
-    """Run git in a repository. Raises ``WorktreeError`` if it fails."""
-    async with private_git_dir(repository, writes=True) as git_dir:
-        result = await _run(git_dir, repository.root, *words)
-    if not result.ok:
-        raise WorktreeError(f"Nothing was merged: {_last_line(result.errors)}.")
-
-
-async def _changed_files(root: Path) -> list[str] | None:
-    """Return the files of a work tree that are not committed, ignored ones left out; None if git
-    does not tell."""
-    output = await git(str(root), "status", "--porcelain", "-z", timeout=GIT_TIMEOUT)
-    if output is None:
-        return None
-    return [entry[3:] for entry in output.split("\0") if entry[2:3] == " "]
 
 
 def _free_name(folder: Path, branches: Sequence[str], name: str) -> str:
@@ -518,18 +407,5 @@ async def _set_up(
     return (f"worktree.setup {how}: {done.output.text.strip()[-SHOWN_OUTPUT:]}",)
 
 
-def _last_line(text: str) -> str:
-    lines = [line for line in text.strip().split("\n") if line.strip()]
-    return re.sub("^(fatal|error): ", "", lines[-1] if lines else "git failed").rstrip(".")
-
-
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
-
-
-def _files(count: int) -> str:
-    return f"{count} file" if count == 1 else f"{count} files"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,8 +44,20 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
+from agent.records.review_comment import ReviewComment
 from agent.records.spending import SpendingUnit
-from agent.store import goals, lease, listing, memory, queries, search, spending, stats, writes
+from agent.store import (
+    drafts,
+    goals,
+    lease,
+    listing,
+    memory,
+    queries,
+    search,
+    spending,
+    stats,
+    writes,
+)
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
@@ -276,6 +288,18 @@ class Store:
     async def save_memory_origins(self, file: str, lines: Mapping[str, MemoryOrigin]) -> None:
         """Store the origins of *lines* of a memory file."""
         await self._database.write(partial(memory.save_origins, file=file, lines=lines))
+
+    async def review_draft(self, scope: str, title: str) -> tuple[ReviewComment, ...]:
+        """Return the comments that are not sent yet on the changes *title* of *scope*, a folder or
+        a session."""
+        return await self._database.read(partial(drafts.draft, scope=scope, title=title))
+
+    async def save_review_draft(
+        self, scope: str, title: str, comments: Sequence[ReviewComment]
+    ) -> None:
+        """Replace the comments on the changes *title* of *scope*."""
+        work = partial(drafts.save_draft, scope=scope, title=title, comments=comments)
+        await self._run_to_end(self._database.write(work))
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the result can be from before its

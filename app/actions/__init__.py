@@ -12,4 +12,5 @@ from app.actions import servers as servers
 from app.actions import session as session
 from app.actions import usage as usage
 from app.actions import view as view
+from app.actions import worktrees as worktrees
 from app.commands.registry import actions as actions

@@ -1,6 +1,7 @@
 """Actions on changes: review them, comment on them, keep or revert parts of them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo
@@ -10,8 +11,9 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 
 if TYPE_CHECKING:  # loads the agent
+    from agent.records.review_comment import ReviewComment
     from agent.session.review.changes import ReviewedChanges
-    from app.screens.review.changes import SentComment
+    from app.screens.review.changes import ReviewState, SentComment
 
 NOTHING_CHANGED = "Nothing has changed: neither in the working tree nor in this session."
 
@@ -95,7 +97,8 @@ async def _session_changes(context: ActionContext, *, last_turn: bool) -> "Revie
     if last_turn:
         messages = messages[_start_of_last_turn(messages) :]
     files = await runtime.sessions.undo.changes.files(messages)
-    return ReviewedChanges("the last turn" if last_turn else "this session", files)
+    title = "the last turn" if last_turn else "this session"
+    return ReviewedChanges(title, files, session_id=session.id)
 
 
 def _start_of_last_turn(messages: Sequence[MessageWithParts]) -> int:
@@ -115,29 +118,43 @@ def _start_of_last_turn(messages: Sequence[MessageWithParts]) -> int:
 
 async def review_changes(context: ActionContext, changes: "ReviewedChanges") -> None:
     """Show the review, and send the comments that were made in it."""
+    root = context.live.runtime.project
+    state = await show_review(context, changes, root)
+    if state is not None and state.comments and not state.send:
+        context.notify("Your comments are kept: /review continues.")
+
+
+async def show_review(
+    context: ActionContext, changes: "ReviewedChanges", root: Path, confirm: str = ""
+) -> "ReviewState | None":
+    """Show the review of *changes* below *root*, and send the comments if the user does. *confirm*
+    is what enter does without comments. Comments that are not sent are stored."""
     from agent.session.review.comments import comments_message  # only for a review
     from app.screens.review.changes import REVERT, ChangesScreen, ReviewState
 
-    live = context.live
-    drafts = live.review_drafts
+    runtime = context.live.runtime
+    store, scope, title = runtime.store, changes.session_id or str(root), changes.title
+
+    def keep(comments: "tuple[ReviewComment, ...]") -> None:
+        context.tasks.spawn(store.save_review_draft(scope, title, comments), "keeping comments")
+
     screen = ChangesScreen(
-        f"Review of {changes.title}",
+        f"Review of {title}",
         changes.files,
         tasks=context.tasks,
         notes=changes.notes,
-        write=live.runtime.sessions.undo.hunk_writer(live.runtime.project).write,
+        write=runtime.sessions.undo.hunk_writer(root).write,
         labels=REVERT,
-        state=ReviewState(drafts.get(changes.title, ())),
+        state=ReviewState(await store.review_draft(scope, title)),
         sent=await _sent_comments(context),
+        keep=keep,
+        confirm=confirm,
     )
     state = await context.show(screen)
-    if state is None:
-        return
-    drafts[changes.title] = () if state.send else state.comments
-    if state.send:
-        await context.send(comments_message(changes.title, state.comments), "steer")
-    elif state.comments:
-        context.notify("Your comments are kept until the program ends: /review continues.")
+    if state is not None and state.send and state.comments:
+        await context.send(comments_message(title, state.comments), "steer")
+        await store.save_review_draft(scope, title, ())
+    return state
 
 
 async def _sent_comments(context: ActionContext) -> "tuple[SentComment, ...]":

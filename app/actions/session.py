@@ -2,14 +2,13 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.redact import all_secrets
 from agent.session.review.timeline import user_text
-from app.commands.context import BUSY, ActionContext, with_session
+from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
-from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.screen import ReviewChoice, ReviewScreen
 from app.screens.session_list.screen import SessionListScreen
@@ -18,7 +17,6 @@ from app.session.view import SessionView
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads the agent package
-    from agent.runtime.worktrees import MergeMode
     from agent.session.undo import UndoPlan
 
 NONE_TO_REVIEW = "No session is open. /sessions lists them; ctrl+o there shows the history of one."
@@ -48,52 +46,6 @@ async def new(context: ActionContext, argument: str) -> None:
         context.live.close()
     if argument.strip():
         await context.live.send(argument.strip())
-
-
-MERGE_ROWS = (
-    Row("merge", "Merge", "a merge commit, or fast-forward"),
-    Row("squash", "Squash", "one change, staged and not committed"),
-    Row("patch", "Patch", "only the files, nothing staged"),
-    Row("remove", "Remove the worktree", "only if it is clean; merges nothing"),
-)
-
-
-@action(
-    "session.merge",
-    "Merge the worktree",
-    "Session",
-    slash=("merge",),
-    argument="[merge | squash | patch | remove]",
-)
-async def merge(context: ActionContext, argument: str) -> None:
-    """Bring the work of the open worktree back to the folder that it was made from."""
-    from agent.runtime.worktrees import Worktrees, find_worktree  # only in a worktree
-
-    runtime = context.live.runtime
-    worktree = find_worktree(runtime.paths, runtime.directory)
-    if worktree is None:
-        context.notify("This session is not in a worktree. /new --worktree creates one.")
-        return
-    if runtime.sessions.busy:
-        context.notify(BUSY)
-        return
-    chosen = argument if argument in {row.key for row in MERGE_ROWS} else None
-    if chosen is None:
-        chosen = await context.show(Picker(f"Merge {worktree.branch}", MERGE_ROWS))
-    if chosen is None:
-        return
-    if chosen in {"merge", "squash", "patch"}:
-        title = context.live.session.title if context.live.session is not None else ""
-        worktrees = Worktrees(runtime.paths, runtime.project)
-        done = await worktrees.merge(worktree, cast("MergeMode", chosen), title)
-        context.notify(sanitize_line(done))
-        question = ConfirmScreen(
-            f"{done} Remove the worktree {worktree.name}?",
-            "Its sessions continue in the folder that it was created from.",
-        )
-        if not await context.show(question):
-            return
-    context.notify(sanitize_line(await context.leave_worktree("remove")))
 
 
 @action(

@@ -21,7 +21,6 @@ from app.startup.launch import LaunchOptions, named_session
 if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without
     from agent.bus import Subscription
     from agent.runtime.runtime import Runtime
-    from agent.session.review.comments import ReviewComment
     from app.toolkit.tasks import Tasks
 
 
@@ -91,8 +90,6 @@ class LiveSession:
         self._attach_count = 0
         self.view: SessionView | None = None
         self.unsent = 0
-        self.review_drafts: dict[str, tuple[ReviewComment, ...]] = {}
-        """The comments of reviews that are not sent yet, by the title of the changes."""
         self.runtime_of: Callable[[Session], Awaitable[Runtime | None]] = _none
         """Returns the runtime of a session that belongs to another folder, None for this one's."""
         self.switched: Callable[[Runtime], Awaitable[None]] = _none

@@ -145,6 +145,12 @@ class LiveSessions:
         """The open requests of the sessions that are not open."""
         return tuple(one for state in self.others for one in state.requests)
 
+    def works_in(self, folder: str) -> bool:
+        """Return whether a turn runs in a session whose project is *folder*, or in one of its
+        sub-agents."""
+        busy = {one for state in self._states.values() for one in state.busy}
+        return any(self._sessions[one].project == folder for one in busy if one in self._sessions)
+
     def find(self, session_id: str) -> LiveState | None:
         """Return the state of the tree that a session belongs to."""
         return self._states.get(self._root(session_id))

@@ -36,11 +36,13 @@ NO_ANSWER = f"git did not print the changes within {TIMEOUT:.0f} seconds, or it 
 
 @frozen
 class ReviewedChanges:
-    """Changes with their *title* (``the working tree``) and what is not shown of them."""
+    """Changes with their *title* (``the working tree``), what is not shown of them and, if they are
+    those of a session, its id."""
 
     title: str
     files: tuple[ReviewedFile, ...]
     notes: tuple[str, ...] = ()
+    session_id: str = ""
 
 
 async def working_tree_changes(root: Path, base: str = "") -> ReviewedChanges:
@@ -113,6 +115,13 @@ async def branch_changes(root: Path, base: str = "") -> ReviewedChanges:
         raise NothingToDo(f"There is no branch {base} that shares history with this one.")
     found = await working_tree_changes(root, fork.strip())
     return ReviewedChanges(f"the changes since {base}", found.files, found.notes)
+
+
+async def worktree_changes(root: Path, name: str, base: str) -> ReviewedChanges:
+    """Return what the worktree *name*, whose root is *root*, changed since the commit *base*.
+    Raises ``NothingToDo``."""
+    found = await working_tree_changes(root, base)
+    return ReviewedChanges(f"the worktree {name} ({root})", found.files, found.notes)
 
 
 async def pull_request_changes(root: Path, number: str) -> ReviewedChanges:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from agent.records.frozen import frozen
+from agent.records.review_comment import ReviewComment
 
 MAX_QUOTED = 12
 """Lines of a comment's range that are quoted; of a longer range the first ones."""
@@ -19,25 +19,6 @@ _INTRODUCTION = re.compile(
 )
 _PLACE = re.compile(r"(?<=\n\n)(\d+)\. (.+):(\d+)(?:-(\d+))?( \(removed\))?$", re.MULTILINE)
 _ANSWER = re.compile(r"^[ \t]*(?:[-*#]+ )?\**(?:Comment )?(\d+)[.):]", re.MULTILINE)
-
-
-@frozen
-class ReviewComment:
-    """A comment on the lines *first* to *last* (from 1) of a file; *removed* ones have the numbers
-    of the old side. *quoted* is their text."""
-
-    path: str
-    first: int
-    last: int
-    quoted: tuple[str, ...]
-    text: str
-    removed: bool = False
-
-    @property
-    def place(self) -> str:
-        """The location in the usual form: ``src/a.py:3``, or ``src/a.py:3-7 (removed)``."""
-        lines = str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
-        return f"{self.path}:{lines}{' (removed)' if self.removed else ''}"
 
 
 def comments_message(title: str, comments: Sequence[ReviewComment]) -> str:

@@ -27,7 +27,7 @@ from app.widgets.input.field import TextField
 from app.widgets.permission_subject import PermissionSubject
 
 if TYPE_CHECKING:  # only for a review
-    from agent.session.review.comments import ReviewComment
+    from agent.records.review_comment import ReviewComment
     from app.screens.review.changes import ReviewState
 
 Answer = Literal["once", "always", "unsandboxed", "reject"]

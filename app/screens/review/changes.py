@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
-from agent.session.review.comments import ReviewComment
+from agent.records.review_comment import ReviewComment
 from agent.session.review.reviewed_file import ReviewedFile
 from app.screens.base.dialog import Dialog
 from app.screens.base.hints import KeyHints
@@ -33,6 +33,10 @@ WriteHunks = Callable[
     [ReviewedFile, frozenset[int], frozenset[int]], Coroutine[object, object, None]
 ]
 """Writes a file that has some of its hunks so that it has others. Raises ``NothingToDo``."""
+
+
+KeepComments = Callable[[tuple[ReviewComment, ...]], None]
+"""Stores the comments that are not sent yet."""
 
 
 @frozen
@@ -63,7 +67,8 @@ REFUSE = HunkLabels("kept", "refused", "keep, refuse")
 class ChangesScreen(Dialog[ReviewState]):
     """Shows *files*. *write* reverts hunks at once, in one of the *tasks*; without it they are only
     marked with the words of *labels* (refused), for the caller. *sent* are comments of earlier
-    reviews."""
+    reviews. *keep* gets the comments that are not sent yet after each change. *confirm* is what
+    enter does while there are none, such as merging."""
 
     CSS_PATH = "changes.tcss"
     AUTO_FOCUS = ""
@@ -99,8 +104,12 @@ class ChangesScreen(Dialog[ReviewState]):
         labels: HunkLabels = NO_CHOICE,
         state: ReviewState = NEW_REVIEW,
         sent: Sequence[SentComment] = (),
+        keep: KeepComments | None = None,
+        confirm: str = "",
     ) -> None:
         super().__init__()
+        self._keep = keep
+        self._confirm = confirm
         self._title = title
         self._files = tuple(files)
         self._tasks = tasks
@@ -213,6 +222,8 @@ class ChangesScreen(Dialog[ReviewState]):
             pairs.append(("a r", self._labels.keys))
         if self._comments or self._marks_only:
             pairs.append(("enter", "done" if self._marks_only else "send"))
+        elif self._confirm:
+            pairs.append(("enter", self._confirm))
         pairs += [("esc", "close"), ("n p", "change"), ("tab", "file"), ("v", "select lines")]
         pairs += [("s", "layout"), ("x", "remove the comment")]
         while len(pairs) > 3 and KeyHints(*pairs).cell_length > max(20, self.size.width - 4):
@@ -319,8 +330,7 @@ class ChangesScreen(Dialog[ReviewState]):
             )
             self._comments.append(made)
             self._comments.sort(key=self._position)
-        self._show_file()
-        self._say("")
+        self._comments_changed()
 
     def _position(self, comment: ReviewComment) -> tuple[int, int]:
         paths = [file.block.path for file in self._files]
@@ -337,6 +347,11 @@ class ChangesScreen(Dialog[ReviewState]):
             self._say("There is no unsent comment on this line.")
             return
         self._comments.remove(existing)
+        self._comments_changed()
+
+    def _comments_changed(self) -> None:
+        if self._keep is not None:
+            self._keep(tuple(self._comments))
         self._show_file()
         self._say("")
 
@@ -382,8 +397,8 @@ class ChangesScreen(Dialog[ReviewState]):
         return ReviewState(tuple(self._comments), dict(self._reverted), send)
 
     def action_send(self) -> None:
-        """Close, and send the comments."""
-        if not self._comments and not self._marks_only:
+        """Close, and send the comments; without any, confirm what the review is for."""
+        if not self._comments and not self._marks_only and not self._confirm:
             self._say("There is no comment to send: c writes one.")
         else:
             self.dismiss(self._state(send=True))

@@ -13,6 +13,7 @@ from agent.config.settings_schema import WorktreeConfig
 from agent.permission.protected import is_guarded
 from agent.permission.trust.trust import SavedAnswer, TrustStore
 from agent.records.errors import WorktreeError
+from agent.runtime.merging import merge
 from agent.runtime.worktrees import Worktree, Worktrees, find_worktree, related_folders
 
 ENV = {"PATH": os.environ["PATH"]}
@@ -25,6 +26,7 @@ from pathlib import Path
 from agent.config.paths import Paths
 from agent.config.settings_schema import WorktreeConfig
 from agent.records.errors import WorktreeError
+from agent.runtime.merging import merge
 from agent.runtime.worktrees import Worktrees
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
@@ -35,25 +37,6 @@ except WorktreeError as error:
     print(error)
 """
 """Makes a worktree where no file can have more than 50,000 bytes."""
-
-
-@pytest.fixture
-def paths(tmp_path: Path) -> Paths:
-    return Paths.find({"HOME": str(tmp_path), "OPENCODE_PY_DATA": str(tmp_path / "data")})
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    (folder / "a.txt").write_text("one\n")
-    (folder / ".gitignore").write_text(".env\nsecrets/\n")
-    git_in(folder, "init", "-q", "-b", "main")
-    git_in(folder, "config", "user.email", "me@example.org")
-    git_in(folder, "config", "user.name", "Me")
-    git_in(folder, "add", ".")
-    git_in(folder, "commit", "-q", "-m", "one")
-    return folder
 
 
 def git_in(folder: Path | str, *words: str) -> str:
@@ -103,7 +86,7 @@ async def test_hooks_and_filters_of_the_repository_do_not_run(paths: Paths, shop
     marker.unlink(missing_ok=True)
     made, _ = await make(paths, shop)
     (Path(made.folder) / "b.txt").write_text("two\n")
-    await Worktrees(paths, shop).merge(made, "merge", "Add b")
+    await merge(made, "merge", "Add b")
     assert not marker.exists()
 
 
@@ -168,10 +151,9 @@ async def test_a_detached_shallow_or_dirty_repository(
     assert notices == ("The worktree starts from the last commit, without your changes to 1 file.",)
     assert (Path(made.folder) / "a.txt").read_text() == "one\n"
     (Path(made.folder) / "b.txt").write_text("two\n")
-    worktrees = Worktrees(paths, shallow)
     with pytest.raises(WorktreeError, match="is not on a branch"):
-        await worktrees.merge(made, "merge", "Add b")
-    assert "staged" in await worktrees.merge(made, "squash", "Add b")
+        await merge(made, "merge", "Add b")
+    assert "staged" in await merge(made, "squash", "Add b")
     assert git_in(shallow, "status", "--short") == " M a.txt\nA  b.txt\n"
 
 
@@ -196,10 +178,9 @@ async def test_work_comes_back(
     paths: Paths, shop: Path, mode: str, status: str, commits: int
 ) -> None:
     made, _ = await make(paths, shop)
-    worktrees = Worktrees(paths, shop)
-    assert await worktrees.merge(made, mode, "x") == "Nothing to merge."  # type: ignore[arg-type]
+    assert "Nothing to merge" in await merge(made, mode, "x")  # type: ignore[arg-type]
     (Path(made.folder) / "b.txt").write_text("two\n")
-    await worktrees.merge(made, mode, "Add b")  # type: ignore[arg-type]
+    await merge(made, mode, "Add b")  # type: ignore[arg-type]
     assert (shop / "b.txt").read_text() == "two\n"
     assert git_in(shop, "status", "--short") == status
     assert len(git_in(shop, "log", "--oneline").splitlines()) == commits
@@ -215,7 +196,7 @@ async def test_a_conflict_changes_nothing(paths: Paths, shop: Path, mode: str) -
     git_in(shop, "commit", "-q", "-a", "-m", "mine")
     (shop / "c.txt").write_text("not committed\n")
     with pytest.raises(WorktreeError, match=r"Nothing was (merged|changed).*a\.txt"):
-        await Worktrees(paths, shop).merge(made, mode, "theirs")  # type: ignore[arg-type]
+        await merge(made, mode, "theirs")  # type: ignore[arg-type]
     assert (shop / "a.txt").read_text() == "mine\n"
     assert git_in(shop, "status", "--short") == "?? c.txt\n"
     assert git_in(made.folder, "status", "--short") == ""
@@ -226,7 +207,7 @@ async def test_a_merge_over_uncommitted_changes_is_refused(paths: Paths, shop: P
     (Path(made.folder) / "a.txt").write_text("theirs\n")
     (shop / "a.txt").write_text("not committed\n")
     with pytest.raises(WorktreeError, match="Nothing was merged"):
-        await Worktrees(paths, shop).merge(made, "merge", "theirs")
+        await merge(made, "merge", "theirs")
     assert (shop / "a.txt").read_text() == "not committed\n"
     assert git_in(shop, "status", "--short") == " M a.txt\n"
 
@@ -237,7 +218,7 @@ async def test_only_a_clean_worktree_is_removed(paths: Paths, shop: Path) -> Non
     (Path(made.folder) / "b.txt").write_text("two\n")
     with pytest.raises(WorktreeError, match=r"is kept: 1 file is not committed \(b.txt\)"):
         await worktrees.remove(made)
-    await worktrees.merge(made, "squash", "Add b")
+    await merge(made, "squash", "Add b")
     assert "The branch opencode/fix is kept" in await worktrees.remove(made)
     assert find_worktree(paths, made.folder) is None
     assert git_in(shop, "branch", "--list", "opencode/*") == "  opencode/fix\n"

@@ -13,8 +13,8 @@ from agent.provider.device_login import LoginCode
 from agent.records.blocks import TodoItem
 from agent.records.memory import MemoryLine, MemoryOrigin
 from agent.records.messages import Busy
+from agent.records.review_comment import ReviewComment
 from agent.records.spending import RateLimit, SpendingCap
-from agent.session.review.comments import ReviewComment
 from agent.session.review.reviewed_file import reviewed_file
 from app.actions.program import Fact, status_text, todo_text
 from app.screens.background import BackgroundList, shell_rows

@@ -1,51 +1,14 @@
 """Sessions in worktrees: making one, going between folders, merging and removing it."""
 
 import asyncio
-import subprocess
 from pathlib import Path
-
-import pytest
 
 from agent.records.messages import Session
 from agent.runtime.runtime import Runtime
-from app.tui.app import OpencodeApp
-from tests.app.conftest import Running, Starter
+from tests.app.conftest import Starter
+from tests.app.tui.worktree_steps import folder_of, git, write_a_file
 from tests.support.model_server import ModelServer
-from tests.support.script import Call, Text, answer
-
-
-@pytest.fixture
-def shop(work: Path) -> Path:
-    for words in (
-        ("init", "-q", "-b", "main"),
-        ("config", "user.email", "me@example.org"),
-        ("config", "user.name", "Me"),
-        ("add", "."),
-        ("commit", "-q", "-m", "one"),
-    ):
-        git(work, *words)
-    return work
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def folder_of(app: OpencodeApp) -> Path:
-    return app.controller.live.runtime.directory
-
-
-async def write_a_file(running: Running, scripted: ModelServer) -> None:
-    scripted.script(
-        answer(Call("write", {"file_path": "made.txt", "content": "made\n"})),
-        answer(Text("it is written")),
-    )
-    await running.type("write it", "enter")
-    await running.until(lambda: not running.app.controller.on_main_screen())
-    await running.pilot.press("o")
-    await running.until_shown("it is written")
-    await running.until_idle()
+from tests.support.script import Text, answer
 
 
 async def test_work_in_a_worktree_comes_back(
@@ -77,6 +40,9 @@ async def test_work_in_a_worktree_comes_back(
         await running.type("/merge remove", "enter")
         await running.until_shown("is kept: 1 file is not committed (made.txt).")
         await running.type("/merge", "enter")
+        await running.until_shown("Review of the worktree fix")
+        await running.until_shown("enter merge")
+        await running.pilot.press("enter")
         await running.until_shown("Merge opencode/fix")
         await running.pilot.press("enter")
         await running.until_shown("opencode/fix is merged into main. Remove the worktree fix?")

@@ -7,6 +7,7 @@ import pytest
 
 from agent.records.context_parts import ReportPart
 from agent.records.messages import Completed, Failed, Session
+from agent.runtime.merging import merge
 from agent.runtime.worktrees import Worktrees
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Hold, Text, answer
@@ -170,10 +171,10 @@ async def test_it_can_be_continued_where_it_worked(tmp_path: Path) -> None:
         harness.server.always(Script(answer(again), answer(Text("ok")), look=look))
         await harness.turn(session, "again")
         assert read(child, "src/b.txt") == "two\n"
-        await Worktrees(harness.runtime.paths, harness.folder).merge(
-            (kept := Worktrees(harness.runtime.paths, harness.folder).all()[0]), "squash", "b"
-        )
-        await Worktrees(harness.runtime.paths, harness.folder).remove(kept)
+        worktrees = Worktrees(harness.runtime.paths, harness.folder)
+        (kept,) = worktrees.all()
+        await merge(kept, "squash", "b")
+        await worktrees.remove(kept)
         harness.server.always(Script(answer(again), answer(Text("ok")), look=look))
         await harness.turn(session, "and again")
         failed = (await harness.tools(session))[-1]

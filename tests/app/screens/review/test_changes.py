@@ -1,5 +1,6 @@
 """The review of changes: comments that are sent, hunks that are reverted, and their replies."""
 
+import asyncio
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from textual.widgets import OptionList
 
 from app.screens.review.changes import ChangesScreen
-from tests.app.conftest import Running, Starter
+from tests.app.conftest import WAIT, Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Text, answer
 from tests.support.snapshots import assert_both_themes
@@ -127,6 +128,28 @@ async def test_comments_are_kept_edited_and_removed(start: Starter, repository: 
         await running.until(lambda: "First" not in running.text())
         await running.pilot.press("enter")
         await running.until_shown("There is no comment to send")
+
+
+async def test_comments_outlive_the_program_from_the_moment_they_are_written(
+    start: Starter, repository: Path, scripted: ModelServer
+) -> None:
+    async with start() as running:
+        await opened(running)
+        await running.pilot.press("c")
+        await running.type("First", "enter")
+        store, scope = running.runtime.store, str(repository)
+        async with asyncio.timeout(WAIT):
+            while not await store.review_draft(scope, "the working tree"):
+                await running.pilot.pause()
+    async with start() as running:
+        scripted.always(_reply)
+        await opened(running)
+        await running.until_shown("You  First")
+        await running.pilot.press("enter")
+        await running.until_idle()
+        assert await running.runtime.store.review_draft(scope, "the working tree") == ()
+        await opened(running)
+        await running.until_shown("Agent  Added two.")
 
 
 async def test_nothing_to_review(start: Starter, repository: Path) -> None:

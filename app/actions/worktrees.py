@@ -1,0 +1,139 @@
+"""Actions on worktrees: reviewing, merging and removing them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from agent.records.errors import NothingToDo
+from app.actions.review import show_review
+from app.commands.context import BUSY, ActionContext
+from app.commands.registry import action
+from app.screens.base.picker import Picker, Row
+from app.screens.base.small_dialogs import ConfirmScreen
+from app.text.sanitize import sanitize_line
+
+if TYPE_CHECKING:  # loads the agent package
+    from agent.runtime.merging import MergeMode
+    from agent.runtime.worktrees import Worktree
+
+MERGE_ROWS = (
+    Row("merge", "Merge", "a merge commit, or fast-forward"),
+    Row("squash", "Squash", "one change, staged and not committed"),
+    Row("patch", "Patch", "only the files, nothing staged"),
+)
+REMOVE = "remove"
+HOWS = frozenset({*(row.key for row in MERGE_ROWS), REMOVE})
+
+NO_WORKTREE = "This session is not in a worktree. /new --worktree creates one."
+UNKNOWN = "There is no worktree {name}. The worktrees are: {known}."
+WORKING = "A session works in the worktree {name}. Try again when it is done."
+KEPT_OPEN = "Nothing was merged. /merge continues."
+
+
+@action(
+    "session.merge",
+    "Merge the worktree",
+    "Session",
+    slash=("merge",),
+    argument="[name] [merge | squash | patch | remove]",
+)
+async def merge(context: ActionContext, argument: str) -> None:
+    """Review the work of a worktree, the open one if none is named, and bring it back to the folder
+    that it was made from."""
+    words = argument.split()
+    how = words.pop() if words and words[-1] in HOWS else ""
+    worktree = await _find(context, " ".join(words))
+    if worktree is None:
+        return
+    _refuse_busy(context, worktree)
+    await _go_there(context, worktree)
+    if how == REMOVE or await _review_and_merge(context, worktree, how):
+        context.notify(sanitize_line(await _remove(context, worktree)))
+
+
+async def _find(context: ActionContext, name: str) -> "Worktree | None":
+    """Return the worktree *name*; without a name that of the open session, else the one that the
+    user picks."""
+    from agent.runtime.worktrees import Worktrees, find_worktree  # only with a worktree
+
+    live = context.live
+    folder = live.session.project if live.session is not None else str(live.runtime.project)
+    if not name and (own := find_worktree(live.runtime.paths, folder)) is not None:
+        return own
+    every = {one.name: one for one in Worktrees(live.runtime.paths, live.runtime.project).all()}
+    if name:
+        if name not in every:
+            known = ", ".join(every) or "none"
+            raise NothingToDo(UNKNOWN.format(name=name, known=known))
+        return every[name]
+    if not every:
+        raise NothingToDo(NO_WORKTREE)
+    rows = [Row(one.name, one.name, one.branch) for one in every.values()]
+    chosen = await context.show(Picker("Merge which worktree?", rows))
+    return every[chosen] if chosen is not None else None
+
+
+async def _go_there(context: ActionContext, worktree: "Worktree") -> None:
+    """Open the last session that works in *worktree*, which reads the comments. A sub-agent's
+    worktree has none: then the open session does."""
+    live = context.live
+    if live.runtime.project == Path(worktree.folder):
+        return
+    found = await live.runtime.store.sessions(directory=_same_folder(context, worktree), limit=1)
+    if found:
+        await live.open(found[0].id)
+
+
+def _same_folder(context: ActionContext, worktree: "Worktree") -> str:
+    """Return where the opened folder is in *worktree*."""
+    runtime = context.live.runtime
+    return str(Path(worktree.folder, runtime.directory.relative_to(runtime.project)))
+
+
+def _refuse_busy(context: ActionContext, worktree: "Worktree") -> None:
+    """Raise ``NothingToDo`` while a session works in *worktree*."""
+    if context.live_sessions.works_in(worktree.folder):
+        raise NothingToDo(WORKING.format(name=worktree.name))
+    if context.live.runtime.project == Path(worktree.folder) and context.live.runtime.sessions.busy:
+        raise NothingToDo(BUSY)
+
+
+async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: str) -> bool:
+    """Show what *worktree* changed and merge it once the user confirms; return whether to remove it
+    then."""
+    from agent.runtime.merging import merge as merge_worktree
+    from agent.runtime.merging import merge_base
+    from agent.session.review.changes import worktree_changes  # only for a review
+
+    root = Path(worktree.folder)
+    changes = await worktree_changes(root, worktree.name, await merge_base(worktree))
+    if changes.files or changes.notes:
+        state = None
+        if changes.files:
+            state = await show_review(context, changes, root, "merge")
+            if state is None or not state.send or state.comments:
+                context.notify(KEPT_OPEN)
+                return False
+        how = how or await context.show(Picker(f"Merge {worktree.branch}", MERGE_ROWS)) or ""
+        if not how:
+            return False
+        _refuse_busy(context, worktree)
+    title = context.live.session.title if context.live.session is not None else ""
+    done = await merge_worktree(worktree, cast("MergeMode", how or "merge"), title)
+    context.notify(sanitize_line(done))
+    question = ConfirmScreen(
+        f"{done} Remove the worktree {worktree.name}?",
+        "Its sessions continue in the folder that it was created from.",
+    )
+    return bool(await context.show(question))
+
+
+async def _remove(context: ActionContext, worktree: "Worktree") -> str:
+    """Remove *worktree*; return what was done. Its sessions continue where it was made from."""
+    from agent.runtime.worktrees import Worktrees  # only with a worktree
+
+    live = context.live
+    if live.runtime.project == Path(worktree.folder):
+        return await context.leave_worktree("remove")
+    done = await Worktrees(live.runtime.paths, live.runtime.project).remove(worktree)
+    await live.runtime.sessions.repository.adopt(_same_folder(context, worktree))
+    return done

@@ -1,0 +1,222 @@
+"""Merging worktrees: what can go wrong has one clear message, and nothing is lost."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.config.paths import Paths
+from agent.records.errors import WorktreeError
+from agent.runtime.merging import MergeMode, merge, merge_base
+from agent.runtime.worktree_git import uncommitted_files
+from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
+from agent.session.review.changes import worktree_changes
+from tests.agent.runtime.test_worktrees import git_in, make
+
+MODES: tuple[MergeMode, ...] = ("merge", "squash", "patch")
+
+LIMITED = """
+import asyncio, resource, sys
+from pathlib import Path
+from agent.config.paths import Paths
+from agent.records.errors import WorktreeError
+from agent.runtime.merging import merge
+from agent.runtime.worktrees import find_worktree
+
+paths = Paths.find({"HOME": "/", "OPENCODE_PY_DATA": sys.argv[1]})
+made = find_worktree(paths, sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    asyncio.run(merge(made, sys.argv[3], "x"))
+except WorktreeError as error:
+    print(error)
+"""
+"""Merges where no file can have more than 50,000 bytes, as on a full disk."""
+
+
+def merge_limited(paths: Paths, made: Worktree, mode: MergeMode) -> str:
+    words = [sys.executable, "-c", LIMITED, str(paths.data), made.folder, mode]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def read(folder: Path | str, name: str) -> str:
+    return Path(folder, f"{name}.txt").read_text()
+
+
+def write(folder: Path | str, **texts: str) -> None:
+    for name, text in texts.items():
+        Path(folder, f"{name}.txt").write_text(text)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_full_disk_leaves_the_source_as_it_was(
+    paths: Paths, shop: Path, mode: MergeMode
+) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, a="theirs\n", big="x" * 100_000, z="new\n")
+    git_in(made.folder, "add", ".")
+    git_in(made.folder, "commit", "-q", "-m", "big")
+    write(shop, mine="not committed\n")
+    told = merge_limited(paths, made, mode)
+    assert told.startswith("Nothing was ")
+    assert "git was ended: File size limit exceeded" in told
+    assert git_in(shop, "status", "--short") == "?? mine.txt\n"
+    assert (shop / "a.txt").read_text() == "one\n"
+    assert not list((shop / ".git").glob("MERGE_*"))
+    await merge(made, mode, "x")
+    assert (shop / "z.txt").read_text() == "new\n"
+
+
+async def test_a_full_disk_in_the_worktree_keeps_its_files(paths: Paths, shop: Path) -> None:
+    made, _ = await make(paths, shop)
+    lines = "".join(f"{number * 7919} {number * 104729}\n" for number in range(20_000))
+    write(made.folder, big=lines)
+    assert merge_limited(paths, made, "merge").startswith("Nothing was merged: ")
+    assert read(made.folder, "big") == lines
+    assert git_in(shop, "status", "--short") == ""
+    await merge(made, "merge", "x")
+    assert (shop / "big.txt").read_text() == lines
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["a", "new"])
+async def test_files_that_would_be_overwritten_are_named(
+    paths: Paths, shop: Path, mode: MergeMode, name: str
+) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, **{name: "theirs\n"})
+    write(shop, **{name: "mine\n", "other": "mine too\n"})
+    with pytest.raises(WorktreeError) as raised:
+        await merge(made, mode, "x")
+    assert f"has changes in {name}.txt that are not committed" in raised.value.message
+    assert str(shop) in raised.value.message
+    assert (shop / f"{name}.txt").read_text() == "mine\n"
+    git_in(shop, "stash", "-q", "--include-untracked")
+    await merge(made, mode, "x")
+    assert (shop / f"{name}.txt").read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_dirty_source_keeps_its_other_changes(
+    paths: Paths, shop: Path, mode: MergeMode
+) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, b="theirs\n")
+    write(shop, a="mine\n")
+    await merge(made, mode, "x")
+    assert (shop / "a.txt").read_text() == "mine\n"
+    assert (shop / "b.txt").read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_unfinished_merge_in_the_source_comes_first(
+    paths: Paths, shop: Path, mode: MergeMode
+) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, b="theirs\n")
+    git_in(shop, "checkout", "-q", "-b", "other")
+    write(shop, a="other\n")
+    git_in(shop, "commit", "-q", "-a", "-m", "other")
+    git_in(shop, "checkout", "-q", "main")
+    git_in(shop, "merge", "-q", "--no-ff", "--no-commit", "other")
+    with pytest.raises(WorktreeError, match=r"merge, rebase or cherry-pick .* is not finished"):
+        await merge(made, mode, "x")
+    assert git_in(shop, "status", "--short") == "M  a.txt\n"
+    git_in(shop, "merge", "--abort")
+    await merge(made, mode, "x")
+    assert (shop / "b.txt").exists()
+
+
+@pytest.mark.parametrize("where", ["another branch", "detached"])
+async def test_commits_that_are_not_on_its_branch_are_not_overlooked(
+    paths: Paths, shop: Path, where: str
+) -> None:
+    made, _ = await make(paths, shop)
+    words = ("-b", "mine") if where == "another branch" else ("--detach",)
+    git_in(made.folder, "checkout", "-q", *words)
+    write(made.folder, b="theirs\n")
+    git_in(made.folder, "add", ".")
+    git_in(made.folder, "commit", "-q", "-m", "b")
+    for done in (merge(made, "merge", "x"), Worktrees(paths, shop).remove(made)):
+        with pytest.raises(WorktreeError, match="not on opencode/fix, so nothing was done"):
+            await done
+    assert read(made.folder, "b") == "theirs\n"
+
+
+async def test_without_git_it_says_so(
+    paths: Paths, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, b="theirs\n")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    worktrees = Worktrees(paths, shop)
+    for done in (
+        make(paths, shop, "other"),
+        merge(made, "merge", "x"),
+        merge_base(made),
+        worktrees.remove(made),
+        worktrees.discard_unchanged(made),
+    ):
+        with pytest.raises(WorktreeError, match="git is not installed"):
+            await done
+    assert read(made.folder, "b") == "theirs\n"
+
+
+async def test_a_source_that_is_gone(paths: Paths, shop: Path) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, b="theirs\n")
+    moved = shop.with_name("moved")
+    shutil.move(shop, moved)
+    for done in (merge(made, "merge", "x"), merge_base(made)):
+        with pytest.raises(WorktreeError):
+            await done
+    assert read(made.folder, "b") == "theirs\n"
+    shutil.move(moved, shop)
+    await merge(made, "merge", "x")
+
+
+def damage_index(made: Worktree) -> Callable[[], object]:
+    """Damage git's index of a worktree; return what repairs it."""
+    index = Path(git_in(made.folder, "rev-parse", "--git-path", "index").strip())
+    whole = index.read_bytes()
+    index.write_bytes(b"damaged")
+    return lambda: index.write_bytes(whole)
+
+
+async def test_changes_that_git_cannot_list_are_not_taken_for_none(
+    paths: Paths, shop: Path
+) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, b="theirs\n")
+    restore = damage_index(made)
+    worktrees = Worktrees(paths, shop)
+    for done in (
+        worktrees.remove(made),
+        worktrees.discard_unchanged(made),
+        merge(made, "merge", "x"),
+        uncommitted_files(Path(made.folder)),
+    ):
+        with pytest.raises(WorktreeError, match="so nothing was done"):
+            await done
+    restore()
+    assert find_worktree(paths, made.folder) == made
+    assert read(made.folder, "b") == "theirs\n"
+
+
+async def test_the_review_compares_with_the_common_commit(paths: Paths, shop: Path) -> None:
+    made, _ = await make(paths, shop)
+    write(made.folder, a="theirs\n", b="new\n")
+    git_in(made.folder, "commit", "-q", "-a", "-m", "a")
+    write(shop, c="later\n")
+    git_in(shop, "add", ".")
+    git_in(shop, "commit", "-q", "-m", "c")
+    found = await worktree_changes(Path(made.folder), made.name, await merge_base(made))
+    assert [(file.block.path, file.old, file.new) for file in found.files] == [
+        ("a.txt", "one\n", "theirs\n"),
+        ("b.txt", None, "new\n"),
+    ]
+    await merge(made, "merge", "x")
+    assert await merge_base(made) == git_in(made.folder, "rev-parse", "HEAD").strip()
