@@ -1,6 +1,7 @@
 """The review of changes: go through files, hunks and lines, comment on them, and keep or revert
 hunks. It serves ``/review``, the changes of a turn in the history, and a permission request."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -119,6 +120,10 @@ class ChangesScreen(Dialog[ReviewState]):
         self._labels = labels if reverting or write is None else NO_CHOICE
         self._comments = list(state.comments)
         self._reverted = dict(state.reverted or {})
+        self._wanted: dict[str, frozenset[int]] = {}
+        """The hunks to revert in files that are still to be written."""
+        self._writing_files = asyncio.Lock()
+        self._writes: set[asyncio.Task[object]] = set()
         self._sent = sent
         self._current = 0
 
@@ -366,7 +371,8 @@ class ChangesScreen(Dialog[ReviewState]):
         if self._write is not None and not file.can_revert:
             self._say("Only parts of this file are known, so it cannot be reverted here.")
             return
-        before = self._reverted.get(file.block.path, NOTHING_REVERTED)
+        path = file.block.path
+        before = self._wanted.get(path, self._reverted.get(path, NOTHING_REVERTED))
         after = before - {hunk} if keep else before | {hunk}
         if after == before:
             self.action_hunk(1)
@@ -374,17 +380,26 @@ class ChangesScreen(Dialog[ReviewState]):
         if self._write is None or self._tasks is None:
             self._mark(file, after)
         else:
-            self._tasks.spawn(self._rewrite(self._write, file, before, after), "reverting a change")
+            self._wanted[path] = after
+            task = self._tasks.spawn(self._rewrite(self._write, file), "reverting a change")
+            self._writes.add(task)
+            task.add_done_callback(self._writes.discard)
 
-    async def _rewrite(
-        self, write: WriteHunks, file: ReviewedFile, before: frozenset[int], after: frozenset[int]
-    ) -> None:
-        try:
-            await write(file, file.all_hunks - before, file.all_hunks - after)
-        except NothingToDo as error:
-            self._say(error.message)
-        else:
-            self._mark(file, after)
+    async def _rewrite(self, write: WriteHunks, file: ReviewedFile) -> None:
+        """Write what is wanted of a file by now. One write at a time: keys can come faster."""
+        path = file.block.path
+        async with self._writing_files:
+            before = self._reverted.get(path, NOTHING_REVERTED)
+            after = self._wanted.pop(path, before)
+            if after == before:
+                return
+            try:
+                await write(file, file.all_hunks - before, file.all_hunks - after)
+            except NothingToDo as error:
+                self._wanted.pop(path, None)
+                self._say(error.message)
+            else:
+                self._mark(file, after)
 
     def _mark(self, file: ReviewedFile, reverted: frozenset[int]) -> None:
         self._reverted[file.block.path] = reverted
@@ -396,8 +411,10 @@ class ChangesScreen(Dialog[ReviewState]):
     def _state(self, *, send: bool) -> ReviewState:
         return ReviewState(tuple(self._comments), dict(self._reverted), send)
 
-    def action_send(self) -> None:
+    async def action_send(self) -> None:
         """Close, and send the comments; without any, confirm what the review is for."""
+        if self._writes:
+            await asyncio.wait(set(self._writes))
         if not self._comments and not self._marks_only and not self._confirm:
             self._say("There is no comment to send: c writes one.")
         else:
