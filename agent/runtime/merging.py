@@ -24,8 +24,8 @@ MergeMode = Literal["merge", "squash", "patch"]
 NOTHING = "Nothing to merge: {name} has no changes that {source} lacks."
 GONE = "The folder of this worktree's repository no longer exists: {folder}."
 NO_BRANCH = (
-    "{source} is not on a branch, so a merge would be lost. Check out a branch, or use /merge squash "
-    "or /merge patch."
+    "{source} is not on a branch, so a merge would be lost. Check out a branch, or use /merge "
+    "squash or /merge patch."
 )
 UNFINISHED = (
     "Nothing was merged: a merge, rebase or cherry-pick in {source} is not finished. Finish or "

@@ -264,4 +264,4 @@ async def test_uncommitted_changes_are_named_to_it(tmp_path: Path) -> None:
             )
         )
         await harness.turn(await harness.session(), "go")
-        assert "1 file of this folder is not committed" in str(harness.server.requests[1].body)
+        assert "without your changes to 1 file" in str(harness.server.requests[1].body)
