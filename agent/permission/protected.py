@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from agent.permission.syntax.source import word_set
+from agent.records.patterns import lazy_pattern
 
 _SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".flaskenv", "*.pem", "*.key", "*.p8",
@@ -29,7 +30,7 @@ _SECRET_NAMES = (
     ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history",
     ".mysql_history", ".sqlite_history", ".rediscli_history",
 )  # fmt: skip
-_SECRET_NAME = re.compile("|".join(map(fnmatch.translate, _SECRET_NAMES)))
+_SECRET_NAME = lazy_pattern("|".join(map(fnmatch.translate, _SECRET_NAMES)))
 _SECRET_PATHS = ("/.docker/config.json", "/.config/gh/hosts.yml", "/.m2/settings.xml")
 _SECRET_FOLDERS = word_set(".ssh .aws .kube .gnupg .azure .gcloud .password-store keyrings")
 _SECRET_SETTINGS = word_set("gcloud op doctl hub rclone")
@@ -144,8 +145,8 @@ _ORDINARY = tuple(
         "main.txt main.ini .main.json .main.yml .main.yaml .main.toml"
     )
 )
-_CHOICES = re.compile(r"[{},]")
-_CLASS = re.compile(r"\[[^]]*\]")
+_CHOICES = lazy_pattern(r"[{},]")
+_CLASS = lazy_pattern(r"\[[^]]*\]")
 
 
 def is_match(name: str, pattern: str) -> bool:

@@ -13,6 +13,7 @@ from collections import deque
 
 from agent.process.spill import SpillFile, SpillStore, SpillWriter
 from agent.records.frozen import frozen
+from agent.records.patterns import lazy_pattern
 
 PENDING = 16 * 1024
 """Characters of an unfinished line that are held back; more is passed on as it is."""
@@ -23,28 +24,28 @@ FLUSH = 1024 * 1024
 TAIL = 4096
 """Characters of the live tail."""
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"
     r"|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b(?:[ -/]*[0-~])?"
 )
 """Terminal sequences, also one whose end is still to come."""
 
-_INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
-_LINE_AGAIN = re.compile(r"\x1b\[(?:[01]?G|[12]K)")
+_INTRODUCER = lazy_pattern("[\x1b\x90\x98\x9b\x9d-\x9f]")
+_LINE_AGAIN = lazy_pattern(r"\x1b\[(?:[01]?G|[12]K)")
 """Sequences that act like a carriage return: go to the first column, or erase the line."""
 
 _HOME = r"\x1b\[(?:1?(?:;1?)?)?[Hf]"
-_CLEAR = re.compile(
+_CLEAR = lazy_pattern(
     rf"(?:{_HOME})?(?:\x1b\[[23]J|\x1bc|{_HOME}\x1b\[0?J|\x1b\[\?(?:1049|1047|47)[hl])"
     rf"(?:\x1b\[[0-3]?J|{_HOME}|\x1bc)*"
 )
 """Sequences that clear the screen or switch to another: watchers do so before each run."""
 
-_ONLY_CODES = re.compile(r"\r(?:\x1b(?:\[[0-?]*[@-~]?)?)+\Z")
+_ONLY_CODES = lazy_pattern(r"\r(?:\x1b(?:\[[0-?]*[@-~]?)?)+\Z")
 """A line that nothing has overwritten yet: the codes can still become one of ``_CLEAR``."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def strip_terminal_codes(text: str) -> str:

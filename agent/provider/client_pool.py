@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+import gc
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from importlib import import_module
@@ -195,10 +196,11 @@ class ClientPool:
             return DemoClient()
         if model.api == "litellm":
             return self._litellm_client(model.provider)
-        endpoint = self._endpoint(model.provider, model.api)
-        limits = self._stream_limits(model.provider)
-        http = self._http(model.provider, endpoint.base_url)
-        return wire_client_class(model.api)(endpoint, http, limits)
+        with collection_paused():  # the first client loads 200 modules
+            endpoint = self._endpoint(model.provider, model.api)
+            limits = self._stream_limits(model.provider)
+            http = self._http(model.provider, endpoint.base_url)
+            return wire_client_class(model.api)(endpoint, http, limits)
 
     def _stream_limits(self, provider: str) -> "StreamLimits":
         from agent.provider.transport.http import StreamLimits  # loads httpx2
@@ -311,3 +313,15 @@ async def _listens(url: str) -> bool:
     with contextlib.suppress(OSError):
         await writer.wait_closed()
     return True
+
+
+@contextlib.contextmanager
+def collection_paused() -> Generator[None]:
+    """Make no garbage collections meanwhile: nothing of what is loaded is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

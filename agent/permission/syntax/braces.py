@@ -2,14 +2,16 @@
 
 import re
 
+from agent.records.patterns import lazy_pattern
+
 OPEN, COMMA, CLOSE, DOTS = "\ue000", "\ue001", "\ue002", "\ue008"
 """Marks of the unquoted characters ``{``, ``,``, ``}`` and ``..`` in a word."""
 
-_RANGE = re.compile(
+_RANGE = lazy_pattern(
     "([-+]?[0-9]+|[A-Za-z])\ue008([-+]?[0-9]+|[A-Za-z])(?:\ue008([-+]?[0-9]+))?", re.ASCII
 )
 _MAX_BRACES = 100
-_PADDED = re.compile(r"-?0\d+", re.ASCII)
+_PADDED = lazy_pattern(r"-?0\d+", re.ASCII)
 
 
 class TooManyError(Exception):

@@ -6,6 +6,8 @@ joined lines. So lines are joined first, as bash does.
 
 import re
 
+from agent.records.patterns import lazy_pattern
+
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of *text*."""
@@ -26,7 +28,7 @@ MAX_NESTED = 15_000
 together: each ``eval`` in a chain of them runs nearly all of the line again."""
 
 
-_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
+_ODD = lazy_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
 """Control characters except tab and newline, surrogates and the private use area."""
 
 
@@ -60,7 +62,7 @@ def join_lines(text: str) -> tuple[str, list[str] | None]:
     return joiner.run(), joiner.ends
 
 
-_DASH = re.compile(r"([\w \t./=:@%+,&|;-]*[ \t])-([ \t]*<<)", re.ASCII)
+_DASH = lazy_pattern(r"([\w \t./=:@%+,&|;-]*[ \t])-([ \t]*<<)", re.ASCII)
 
 
 def quote_dash(text: str) -> str | None:
@@ -73,7 +75,7 @@ def quote_dash(text: str) -> str | None:
     return f"{found[1]}'-'{text[found.start(2) :]}" if found else None
 
 
-_COMMENT = re.compile(r"(?:^|[\s;&|()])#")
+_COMMENT = lazy_pattern(r"(?:^|[\s;&|()])#")
 
 
 class _Joiner:
@@ -205,9 +207,9 @@ def _continues(line: str) -> bool:
     return marks % 2 == 1
 
 
-_PLAIN = re.compile(r"#?\w+|[?#$!@*-]|#[@*]")
-_OPERATOR = re.compile(r"(\w+)(\[[^\]]*\])?(:?[-+?]|##?|%%?|//?|/[#%]|\^\^?|,,?|:)")
-_LENGTH = re.compile(r"#?\w+\[(\d+|[@*])\]")
+_PLAIN = lazy_pattern(r"#?\w+|[?#$!@*-]|#[@*]")
+_OPERATOR = lazy_pattern(r"(\w+)(\[[^\]]*\])?(:?[-+?]|##?|%%?|//?|/[#%]|\^\^?|,,?|:)")
+_LENGTH = lazy_pattern(r"#?\w+\[(\d+|[@*])\]")
 
 
 def expansion_evaluates(expansion: str) -> bool:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from agent.permission.syntax.braces import CLOSE, COMMA, DOTS, OPEN, TooManyError, expand_braces
 from agent.permission.syntax.source import CannotAnalyzeError
+from agent.records.patterns import lazy_pattern
 
 _ACTIVE = {"{": OPEN, ",": COMMA, "}": CLOSE, "*": "\ue003", "?": "\ue004", "[": "\ue005"}
 _TILDE = "\ue006"
@@ -30,24 +31,24 @@ _NO_PATTERNS = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("
 _LITERAL_BRACES = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", DOTS: ".."})
 _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
 _WILD = _GLOBS[:2]
-_SET = re.compile("\ue005[^/]*\\]")
-_GLOB = re.compile(f"[{''.join(_GLOBS)}]")
-_FLAG_TAIL = re.compile(r"[A-Za-z0-9-]*")
-_NO_DASH = re.compile("\ue005(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9_.])+\\]", re.ASCII)
+_SET = lazy_pattern("\ue005[^/]*\\]")
+_GLOB = lazy_pattern(f"[{''.join(_GLOBS)}]")
+_FLAG_TAIL = lazy_pattern(r"[A-Za-z0-9-]*")
+_NO_DASH = lazy_pattern("\ue005(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9_.])+\\]", re.ASCII)
 """A set at the start of a pattern that does not match a dash."""
 _FIRST_PART = 0xE100
-_BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
+_BARE = lazy_pattern(r"[\w./:@%+=-]+", re.ASCII)
 """A literal word."""
-_IN_BARE = re.compile(r"[\w./@%+-]+")
-_IN_LIST = re.compile(r"[\w/@%+-]+")
-_IN_DOUBLE = re.compile(r"[^\\\"$`]+")
-_CODE = re.compile(r"\$\(|`")
-_MANY = re.compile(r"\$\{?@|\[@\]")
+_IN_BARE = lazy_pattern(r"[\w./@%+-]+")
+_IN_LIST = lazy_pattern(r"[\w/@%+-]+")
+_IN_DOUBLE = lazy_pattern(r"[^\\\"$`]+")
+_CODE = lazy_pattern(r"\$\(|`")
+_MANY = lazy_pattern(r"\$\{?@|\[@\]")
 """An expansion that becomes several words even in quotes."""
-_BLANKS = re.compile(r"[ \t\n]+")
+_BLANKS = lazy_pattern(r"[ \t\n]+")
 _ACTIVATE = str.maketrans({char: _ACTIVE[char] for char in "*?["})
-_QUOTE = re.compile(r"['\"\\]")
-_SPLITS = re.compile(r"[\s*?\[\\]|^$")
+_QUOTE = lazy_pattern(r"['\"\\]")
+_SPLITS = lazy_pattern(r"[\s*?\[\\]|^$")
 """A value that bash splits or expands to other words if it is put in without quotes."""
 STREAM = "/dev/fd/63"
 """The value of a word that is a process substitution: an open file."""

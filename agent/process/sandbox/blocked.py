@@ -4,21 +4,22 @@ import re
 
 from agent.process.sandbox.paths import below
 from agent.process.sandbox.policy import SandboxPolicy, has_network
+from agent.records.patterns import lazy_pattern
 
 LOOKED_AT = 20_000
 """Characters at the end of the output that are searched."""
 
-READ_ONLY = re.compile(r"read-only file system|\bEROFS\b|\bisn't writable", re.IGNORECASE)
+READ_ONLY = lazy_pattern(r"read-only file system|\bEROFS\b|\bisn't writable", re.IGNORECASE)
 
-BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
+BUSY = lazy_pattern(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
 """The error of a program that replaces a protected file."""
 
-DENIED = re.compile(
+DENIED = lazy_pattern(
     r"^.*(?:permission denied|operation not permitted|access is denied|\bEACCES\b|\bEPERM\b).*$",
     re.IGNORECASE | re.MULTILINE,
 )
 
-NO_NETWORK = re.compile(
+NO_NETWORK = lazy_pattern(
     r"network is (?:unreachable|down)|\bENETUNREACH\b|\bENETDOWN\b"
     r"|temporary failure in name resolution|could ?n[o']t resolve (?:host|proxy)"
     r"|unable to resolve|name or service not known|nodename nor servname|\bEAI_AGAIN\b"
@@ -26,14 +27,14 @@ NO_NETWORK = re.compile(
     re.IGNORECASE,
 )
 
-UNREACHED = re.compile(
+UNREACHED = lazy_pattern(
     r"connection refused|\bECONNREFUSED\b|failed to connect|could not connect"
     r"|cannot assign requested address|\bEADDRNOTAVAIL\b",
     re.IGNORECASE,
 )
 """Also what a server that does not run looks like."""
 
-SOCKET = re.compile(
+SOCKET = lazy_pattern(
     r"^(?=.*(?:\bcan(?:no|')t\b|could ?n[o']t|unable|failed|denied|not permitted|refused))"
     r".*(?:\.sock(?![\w.-]*\w)|\bunix:|\bdocker daemon\b|\bssh-agent\b"
     r"|\bauthentication agent\b|\bgpg-agent\b|\bS\.gpg-agent\b|\bd-?bus\b)",
@@ -41,16 +42,16 @@ SOCKET = re.compile(
 )
 """A Unix socket, by which Docker, agents for keys and desktops are reached."""
 
-TERMINAL = re.compile(
+TERMINAL = lazy_pattern(
     r"pseudo-?(?:terminal|tty)|\bopenpty\b|/dev/ptmx|out of pty devices|forkpty", re.IGNORECASE
 )
 
-PRIVILEGE = re.compile(
+PRIVILEGE = lazy_pattern(
     r"no new privileges|must be setuid root|effective uid is not 0|must be owned by uid 0",
     re.IGNORECASE,
 )
 
-PATH = re.compile(r"(?:(?<=[\s'\"`(‘:=])|^)(?:/|\.\./)[^\s'\"`()’:,]*")
+PATH = lazy_pattern(r"(?:(?<=[\s'\"`(‘:=])|^)(?:/|\.\./)[^\s'\"`()’:,]*")
 """A path in a message that is absolute, or leads out of the folder."""
 
 

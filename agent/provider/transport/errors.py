@@ -16,19 +16,20 @@ from agent.provider.transport.file_limits import file_limit
 from agent.records.errors import FileLimit, ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
 from agent.records.json import Json
+from agent.records.patterns import lazy_pattern
 
 MAX_SHOWN = 500
 MAX_SEARCHED = 20_000
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-TAG = re.compile(r"<[^>]*>")
-TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]+")
+TAG = lazy_pattern(r"<[^>]*>")
+TITLE = lazy_pattern(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 # "try again in 11.122s", "retry after 35 seconds", "in 1m30s", "in 250ms", "wait 2 minutes"
-WAIT = re.compile(
+WAIT = lazy_pattern(
     r"(?:(?:again|retry)\s(?:in|after)|wait(?:\sfor)?)\s(?:(?P<h>\d+)\s?h(?:ours?)?\s?)?"
     r"(?:(?P<m>\d+(?:\.\d+)?)\s?m(?:in(?:ute)?s?)?(?!s)\s?)?"
     r"(?:(?P<s>\d+(?:\.\d+)?)\s?(?P<unit>ms|s))?"
 )
-RETRY_INFO = re.compile(r'"(?:retrydelay|estimated_time)":\s*"?(\d+(?:\.\d+)?)')
+RETRY_INFO = lazy_pattern(r'"(?:retrydelay|estimated_time)":\s*"?(\d+(?:\.\d+)?)')
 MESSAGE_KEYS = (
     "message", "detail", "error_description", "description", "error", "errors", "raw", "msg",
     "status_msg", "base_resp",
@@ -235,17 +236,17 @@ OVERFLOW_PATTERNS: Sequence[str] = (
     r"context overflow",
     r"ran out of context",
 )
-OVERFLOW = re.compile("|".join(f"(?:{pattern})" for pattern in OVERFLOW_PATTERNS), re.DOTALL)
+OVERFLOW = lazy_pattern("|".join(f"(?:{pattern})" for pattern in OVERFLOW_PATTERNS), re.DOTALL)
 
-NEVER_FITS = re.compile(r"request too large.*(must be reduced|reduce your message)", re.DOTALL)
+NEVER_FITS = lazy_pattern(r"request too large.*(must be reduced|reduce your message)", re.DOTALL)
 """One request exceeds the allowance per minute by itself: waiting does not help."""
 
-RATE_LIMIT = re.compile(
+RATE_LIMIT = lazy_pattern(
     r"rate.?limit|too many (requests|tokens, please wait)|tokens? per (min|hour|day)|"
     r"requests per (min|hour|day)|throttl|rate increased too quickly|high concurrency|"
     r"too_many_(requests|tokens)|resource_exhausted|tokens per minute"
 )
-QUOTA = re.compile(
+QUOTA = lazy_pattern(
     r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|"
     r"requires more credits|(out of|no|any|not enough|run out of) credits|"
     r"exceeded (your |its )?current[_ ]quota|exceeded_current_quota|billing_hard_limit|"
@@ -256,40 +257,42 @@ QUOTA = re.compile(
     r"freetieronly|daily free allocation|arrearage|in good standing|budget[_ ](has been )?exceeded|"
     r"valid credit card"
 )
-SPENDING_CAP = re.compile(r"depleted|spend(ing)? cap")
+SPENDING_CAP = lazy_pattern(r"depleted|spend(ing)? cap")
 """The real quotas among Google's messages, which call rate limits quotas too."""
 
-AUTH = re.compile(
+AUTH = lazy_pattern(
     r"(invalid|incorrect|missing|no|wrong|expired)[ _](x-)?api[ _-]?(key|token)|api[ _-]?key[ _]"
     r"(not valid|is invalid|invalid|not found|expired|is missing)|authentication|unauthori[sz]ed|"
     r"unrecognizedclient|invalid (bearer )?token|security token|invalid_api_key|"
     r"missing authentication|invalid subscription key|access denied due to invalid"
 )
-FILTERED = re.compile(
+FILTERED = lazy_pattern(
     r"content[_ ]?(filter|policy|management)|responsibleai|invalid_prompt|flagged (as|for)|"
     r"usage (policy|guidelines)|safety (system|policy|reasons)|safety_check|moderation|"
     r"sensitive (content|words)|data_inspection_failed|inappropriate content|"
     r"prohibited[_ ]content|content exists risk|considered high risk"
 )
-OVERLOADED = re.compile(
+OVERLOADED = lazy_pattern(
     r"overloaded|server_is_busy|over capacity|at capacity|capacity exceeded|"
     r"temporarily unavailable|loading model|currently loading|service[_ ]unavailable|"
     r"server[_ ]error|internal[_ ](server[_ ])?error|api_error|try again later|no_kv_space|"
     r"bad gateway|gateway time-?out|upstream (error|connect)"
 )
-SERVER_FULL = re.compile(r"overloaded|not ready to serve|modelnotready")
+SERVER_FULL = lazy_pattern(r"overloaded|not ready to serve|modelnotready")
 """Messages with status 429 from overloaded servers, as opposed to rate limits."""
 
-NETWORK = re.compile(r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up")
-TOOL_USE = re.compile(
+NETWORK = lazy_pattern(
+    r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up"
+)
+TOOL_USE = lazy_pattern(
     r"tool_use_failed|malformed[_ ](function[_ ]call|tool[_ ]use|model[_ ]output|response)|"
     r"unexpected[_ ]tool[_ ]call"
 )
-REFUSED = re.compile(
+REFUSED = lazy_pattern(
     r"invalid[_ ](request|argument|params?)|bad_?request|not_found|model_not_found|"
     r"unsupported|not supported|validation"
 )
-NEVER_WORKS = re.compile(
+NEVER_WORKS = lazy_pattern(
     r"roles must alternate|chat template|jinja|more system memory|raise_exception"
 )
 """Permanent failures of a request, in spite of a status of 500 or above."""

@@ -1,8 +1,7 @@
 """Refusals because of the number or the size of images and documents."""
 
-import re
-
 from agent.records.errors import FileLimit
+from agent.records.patterns import lazy_pattern
 
 _FILES = (
     r"(?:images?|image[ _](?:parts?|files?|links?|urls?|blocks?)|media|pictures?|"
@@ -12,27 +11,27 @@ _MOST = (
     r"(?:at most|max(?:imum)?|up to|only|no more than|fewer than|limit|allow(?:s|ed)?|supports?)"
 )
 
-_TOO_MANY = re.compile(
+_TOO_MANY = lazy_pattern(
     rf"too (?:many|much) {_FILES}\b|"
     rf"{_MOST}\b[^.{{}}]{{0,40}}?\b\d+\W+{_FILES}\b|"
     rf"\b\d+ {_FILES}\b[^{{}}]{{0,40}}\b(?:exceed\w*|{_MOST})\b|"
     rf"(?:number|count) of {_FILES}\b[^{{}}]{{0,40}}\b(?:exceed\w*|greater|{_MOST})\b|"
     rf"too_many_images|max_images"
 )
-_TOO_LARGE = re.compile(
+_TOO_LARGE = lazy_pattern(
     r"\bimages?\b[^{}]{0,80}\b(?:exceeds?|larger than|too large|too big)\b[^{}]{0,60}"
     r"(?:\b[kmg]i?b\b|bytes|pixels|\bsize\b|dimensions?|resolution)|"
     r"\bimages? (?:file |size |dimensions? )?(?:is |are )?too (?:large|big)\b|"
     r"image_(?:file_)?too_large|image dimensions? (?:must|should) be (?:less|smaller|at most)"
 )
-_REQUEST_TOO_LARGE = re.compile(
+_REQUEST_TOO_LARGE = lazy_pattern(
     r"request_too_large|payload size exceeds|request (?:entity|size|body) (?:is )?too large|"
     r"request exceeds the maximum size"
 )
-_COUNT = re.compile(rf"> *(\d+)\b|(?:{_MOST}|exceed\w*)\b[^\d>]{{0,40}}(\d+)\b")
-_BYTES = re.compile(r"\b\d{5,}\b")
-_MEGABYTES = re.compile(r"(\d+(?:\.\d+)?) *(k|m)i?b\b")
-_PIXELS = re.compile(r"(\d{3,5}) *(?:px\b|pixels?)")
+_COUNT = lazy_pattern(rf"> *(\d+)\b|(?:{_MOST}|exceed\w*)\b[^\d>]{{0,40}}(\d+)\b")
+_BYTES = lazy_pattern(r"\b\d{5,}\b")
+_MEGABYTES = lazy_pattern(r"(\d+(?:\.\d+)?) *(k|m)i?b\b")
+_PIXELS = lazy_pattern(r"(\d{3,5}) *(?:px\b|pixels?)")
 
 MANY_IMAGES = 20
 """Images from which on Anthropic and Bedrock allow fewer pixels in each."""

@@ -1,7 +1,6 @@
 """Token budgets of models, and the estimated size of texts and messages."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import fields
 
@@ -19,6 +18,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
+from agent.records.patterns import lazy_pattern
 from agent.session.context.request_turns import input_of, result_text
 
 # Token estimates need no tokenizer's data. The shape of a text nearly decides its tokens:
@@ -27,16 +27,16 @@ from agent.session.context.request_turns import input_of, result_text
 # logs and tables as OpenAI's ``o200k_base`` counts them; half of those are met within 4 %, 95 %
 # within 12 %. Other tokenizers differ by a factor that hardly changes within a session, which
 # ``Calibration`` learns from the reported usage.
-_LETTERS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_DIGITS = re.compile(r"[0-9]{1,3}")
-_WORDS = re.compile(r"[A-Za-z0-9]+")
-_MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
-_RULES = re.compile(r"([!-/:-@\[-`{-~])\1{4,}")
-_BLANKS = re.compile(r"\n[ \t]*|[ \t]{2,}|\t")
-_EAST_ASIAN = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
-_HANGUL = re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")
-_FOREIGN = re.compile(r"[^\x00-\x7f]")
-_FOREIGN_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]")
+_LETTERS = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+")
+_DIGITS = lazy_pattern(r"[0-9]{1,3}")
+_WORDS = lazy_pattern(r"[A-Za-z0-9]+")
+_MARKS = lazy_pattern(r"[!-/:-@\[-`{-~]+")
+_RULES = lazy_pattern(r"([!-/:-@\[-`{-~])\1{4,}")
+_BLANKS = lazy_pattern(r"\n[ \t]*|[ \t]{2,}|\t")
+_EAST_ASIAN = lazy_pattern(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_HANGUL = lazy_pattern(r"[\u1100-\u11ff\uac00-\ud7af]")
+_FOREIGN = lazy_pattern(r"[^\x00-\x7f]")
+_FOREIGN_LETTERS = lazy_pattern(r"[^\W\d_\x00-\x7f]")
 
 SLICE_COUNT = 10
 SLICE_SIZE = 20_000
