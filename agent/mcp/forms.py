@@ -39,6 +39,13 @@ _LIMITS = {
 
 REQUIRED = "required"
 
+PATTERN_TIME = 0.2
+"""Seconds that a pattern of a server can take: some never end. The server itself checks the value
+then."""
+
+MAX_PATTERN = 60
+"""Characters of a pattern that are shown."""
+
 
 def read_form(schema: JsonObject) -> tuple[FormField, ...]:
     """Return the fields of a form with the schema of a server."""
@@ -116,7 +123,9 @@ def hint_of(field: FormField) -> str:
         for keyword, form in _LIMITS.items()
         if keyword in field.schema
     ]
-    return ", ".join(part for part in (kind, example, *limits) if part)
+    return ", ".join(
+        part for part in (kind, example, *limits, *map(_in_words, _patterns(field))) if part
+    )
 
 
 def read_answer(field: FormField, given: Sequence[str]) -> Json:
@@ -170,10 +179,35 @@ def _problem(field: FormField, value: Json) -> str:
             return f"enter {_TYPES[str(fault.validator_value)]}"
         limit = _LIMITS.get(fault.validator)
         return limit.format(fault.validator_value) if limit else fault.message
+    for pattern in _patterns(field):
+        if not all(_matches(pattern, one) for one in chosen if isinstance(one, str)):
+            return f"enter text {_in_words(pattern)}"
     pattern, example = _FORMATS.get(str(field.schema.get("format")), (None, ""))
     if pattern is None or not isinstance(value, str):
         return ""
     return "" if pattern.fullmatch(value) and _exists(field, value) else f"enter it as {example}"
+
+
+def _patterns(field: FormField) -> Iterable[str]:
+    """Return the patterns that each value of a field has to match."""
+    given = (field.schema, field.schema.get("items"))
+    found = (one.get("pattern") for one in given if isinstance(one, dict))
+    return tuple(pattern for pattern in found if isinstance(pattern, str))
+
+
+def _in_words(pattern: str) -> str:
+    shown = without_invisible(pattern)
+    return f"that matches {shown if len(shown) <= MAX_PATTERN else shown[:MAX_PATTERN] + '…'}"
+
+
+def _matches(pattern: str, value: str) -> bool:
+    """Return whether *value* has a match of *pattern*; true if that cannot be found out."""
+    import regex  # for forms with a pattern only; it can be stopped, and knows JavaScript's classes
+
+    try:
+        return regex.search(pattern, value, timeout=PATTERN_TIME) is not None
+    except (regex.error, TimeoutError, ValueError, OverflowError):
+        return True
 
 
 def _exists(field: FormField, value: str) -> bool:

@@ -73,7 +73,13 @@ def test_choices_and_defaults(
         ({"type": "boolean"}, "perhaps", "perhaps", "choose from Yes, No"),
         ({"oneOf": STATES}, "Closed", "done", ""),
         ({"oneOf": STATES}, "gone", "gone", "choose from Open, Closed"),
-        ({"type": "string", "pattern": "(a+)+$"}, "a" * 40 + "!", "a" * 40 + "!", ""),
+        ({"type": "string", "pattern": "(a|aa)+$"}, "a" * 60 + "!", "a" * 60 + "!", ""),
+        ({"type": "string", "pattern": "^[A-Z]{3}-\\d+$"}, "ABC-12", "ABC-12", ""),
+        ({"type": "string", "pattern": "^[A-Z]{3}-\\d+$"}, "abc", "abc",
+         "enter text that matches ^[A-Z]{3}-\\d+$"),
+        ({"type": "string", "pattern": "^\\p{L}+$"}, "Zoë", "Zoë", ""),
+        ({"type": "string", "pattern": "^\\p{L}+$"}, "7", "7", "enter text that matches ^\\p{L}+$"),
+        ({"type": "string", "pattern": "[a-"}, "x", "x", ""),
         ({"type": "nothing-known"}, "x", "x", ""),
     ],
 )  # fmt: skip
@@ -105,6 +111,12 @@ def test_several_choices(given: tuple[str, ...], values: JsonObject, problem: st
     assert form_problems([made], values).get("it", "") == problem
 
 
+def test_each_of_several_texts_matches_the_pattern() -> None:
+    made = field({"type": "array", "items": {"type": "string", "pattern": "^v"}})
+    assert form_problems([made], {"it": ["v1", "v2"]}) == {}
+    assert form_problems([made], {"it": ["v1", "2"]}) == {"it": "enter text that matches ^v"}
+
+
 def test_a_required_field_cannot_be_left_out() -> None:
     text, several = (
         field(spec, required=True)
@@ -118,6 +130,7 @@ def test_a_required_field_cannot_be_left_out() -> None:
 def test_what_a_field_of_text_expects() -> None:
     assert hint_of(field({"type": "integer", "minimum": 3})) == "a whole number, at least 3"
     assert hint_of(field({"type": "string", "format": "date"})) == "2026-01-31"
+    assert hint_of(field({"type": "string", "pattern": "^v\\d"})) == "that matches ^v\\d"
     assert hint_of(field({"type": "string"})) == ""
 
 
