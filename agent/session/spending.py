@@ -126,11 +126,8 @@ class Spending:
         root_id = spender.root_id
         if (used_up := await self.budget_reached(root_id)) is not None:
             return used_up
-        if not any(
-            self._amount(root_id, scope, unit) is not None
-            for scope in get_args(SpendingScope)
-            for unit in get_args(SpendingUnit)
-        ):
+        await self.refresh(root_id)  # another program can have set one meanwhile
+        if not self._has_caps(root_id):
             return None
         while (cap := await self._reached(spender)) is not None:
             async with self._asking[f"{self._key(root_id, cap.scope)} {cap.unit}"]:
@@ -142,6 +139,18 @@ class Spending:
                         sentence=cap.sentence, how=RAISE.format(setting=cap.setting)
                     )
         return None
+
+    async def warn(self, spender: Spender) -> None:
+        """Warn of a cap that is nearly used up, as far as the caps are known."""
+        if self._has_caps(spender.root_id):
+            await self._reached(spender)
+
+    def _has_caps(self, root_id: str) -> bool:
+        return any(
+            self._amount(root_id, scope, unit) is not None
+            for scope in get_args(SpendingScope)
+            for unit in get_args(SpendingUnit)
+        )
 
     async def _reached(self, spender: Spender) -> SpendingCap | None:
         caps = await self.caps(spender.root_id)

@@ -8,7 +8,7 @@ protocol.
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Protocol
@@ -156,10 +156,12 @@ class Subagents:
             moved.set()
         return len(found)
 
-    def for_caller(self, caller: Session, spent: Spent) -> "CallerSubagents":
+    def for_caller(
+        self, caller: Session, spent: Spent, check: Callable[[], Awaitable[str | None]]
+    ) -> "CallerSubagents":
         """Return the sub-agents as calls of *caller* reach them; *spent* gets the usage of each
-        whose end they learn."""
-        return CallerSubagents(self, self._background_tasks, caller, spent)
+        whose end they learn. *check* returns why none can be started, None if one can."""
+        return CallerSubagents(self, self._background_tasks, caller, spent, check)
 
     async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
@@ -387,10 +389,13 @@ class CallerSubagents:
     background_tasks: BackgroundTasks
     caller: Session
     spent: Spent
+    check: Callable[[], Awaitable[str | None]]
 
     async def run(
         self, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
+        if (reached := await self.check()) is not None:
+            raise ToolError(f"The sub-agent was not started. {reached}")
         room = self.background_tasks.reserve_slot(self.caller.id, request.session_id)
         with room if request.background else nullcontext():
             done = await self.subagents.run(self.caller, request, progress)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 
 from agent.permission.service import PermissionContext
 from agent.records.blocks import Block
@@ -11,6 +12,7 @@ from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
 from agent.session.prompt.instructions import Instruction
+from agent.session.spending import Spender
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import StepExecutor
 from agent.session.turn.guards import DoomLoop
@@ -122,6 +124,7 @@ class _StepCalls:
 
         caller = replace(session, agent=message.agent, model=message.model)
         used = turn.add_extra_usage
+        spender = Spender(lineage.root_id, session.id, message.agent, model)
         return ToolContext(
             session_id=session.id,
             root_id=lineage.root_id,
@@ -136,7 +139,9 @@ class _StepCalls:
             vision=model.vision,
             documents=model.documents,
             callers=lineage.callers,
-            subagents=turn.subagents.for_caller(caller, used),
+            subagents=turn.subagents.for_caller(
+                caller, used, partial(services.spending.check, spender)
+            ),
             completer=services.completions.for_session(session.id, message.model, used),
             before_change=turn.before_change,
             file_checks=services.file_checks,

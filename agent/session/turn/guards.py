@@ -14,6 +14,7 @@ from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import ErrorInfo
 from agent.records.units import money, tokens
+from agent.session.context.token_meter import StepSettings
 from agent.session.spending import Spender, Spending
 from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 
@@ -85,16 +86,17 @@ class SpendingGuard:
         self._spending = spending
         self._session_id = session_id
         self._root_id = root_id
-        self._begun = False
 
     async def before_step(self, step: PlannedStep) -> PlannedStep | TurnEnd:
-        if not self._begun:
-            await self._spending.refresh(self._root_id)
-            self._begun = True
-        settings = step.settings
-        spender = Spender(self._root_id, self._session_id, settings.agent, settings.model)
-        reached = await self._spending.check(spender)
+        reached = await self._spending.check(self._spender(step.settings))
         return step if reached is None else _limit_reached(reached)
+
+    async def warn(self, settings: StepSettings) -> None:
+        """Warn of a cap that is nearly used up."""
+        await self._spending.warn(self._spender(settings))
+
+    def _spender(self, settings: StepSettings) -> Spender:
+        return Spender(self._root_id, self._session_id, settings.agent, settings.model)
 
 
 @frozen(kw_only=True)

@@ -5,7 +5,7 @@ has, and the loop continues.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
@@ -81,9 +81,12 @@ class Step:
         new_executor: Callable[[AssistantMessage], StepExecutor],
         set_status: Callable[[SessionStatus], None],
         explain_cache: ExplainCache,
+        usage_arrived: Callable[[], Awaitable[None]],
     ) -> None:
-        """*started* is when the turn began, for the status that *set_status* publishes."""
+        """*started* is when the turn began, for the status that *set_status* publishes.
+        *usage_arrived* is awaited when a response has ended, while its calls run."""
         self._explain_cache = explain_cache
+        self._usage_arrived = usage_arrived
         self._services = services
         self._message = message
         self._started = started
@@ -118,6 +121,7 @@ class Step:
             if end.error is None or self._executor.started:
                 ended = ResponseEnded(self._message.session_id, self._message.id, end.usage)
                 self._services.bus.publish(ended)
+                await self._usage_arrived()
                 return await self._close(end, request)
             wait = retry_delay(
                 attempt,

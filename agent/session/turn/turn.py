@@ -4,6 +4,7 @@ picks up, and its end.
 ``loop`` runs it and ``compactor`` keeps it within the window.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
@@ -204,10 +205,20 @@ class Turn:
             lambda message: self.calls.executor(message, self.conversation, offered),
             self._set_status,
             self._explain_cache,
+            partial(self._usage_arrived, settings),
         )
         self.inbox.steering = True
         await self.services.store.save(message)
         return self.step
+
+    async def _usage_arrived(self, settings: StepSettings) -> None:
+        """Count a response while its calls run, so that the caps are those of now when one of them
+        starts a sub-agent."""
+        if self.step is None:
+            return
+        counting = asyncio.create_task(self.record_usage(*self.step.take_usage()), name="usage")
+        await asyncio.shield(counting)
+        await self.spending.warn(settings)
 
     def _explain_cache(
         self, message: AssistantMessage, request: ModelRequest, usage: Usage

@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import NothingToDo
-from agent.records.events import Notice, QuestionAsked
+from agent.records.events import Notice, QuestionAsked, SessionIdle
 from agent.records.requests import Question, QuestionReply
+from agent.runtime.runtime import open_runtime
+from agent.session.api import PromptInput
 from agent.session.spending import NO_CAP, STOP, parse_amount, parse_cap
-from tests.support.harness import Harness, open_harness
-from tests.support.script import Call, Text, Tokens, answer
+from tests.support.harness import Harness, environment, open_harness
+from tests.support.script import Call, Hold, Text, Tokens, answer
+from tests.support.subagents import Script, children, output, task
 
 PRICED = {"cost": {"input": 10_000.0, "output": 0.0}}
 """A cent for each token of a prompt."""
@@ -40,7 +43,7 @@ async def test_a_session_warns_stops_at_its_cap_and_continues_when_it_is_raised(
         question = await asked(harness)
         assert "$1.25; the cap is $1.00" in question.text
         (warning,) = warnings(harness)
-        assert warning.startswith("85% of a cap is used.")
+        assert warning.startswith("85% of a spending cap is used.")
         assert [o.label for o in question.options] == [
             "Raise to $1.50",
             "Raise to $2.00",
@@ -102,7 +105,7 @@ async def test_the_daily_cap_counts_all_sessions_and_outlives_the_program(tmp_pa
         second = await harness.session()
         await harness.send(second, "go")
         question = await asked(harness)
-        assert "today used" in question.text
+        assert "tokens today" in question.text
         harness.runtime.questions.reply(question.id, QuestionReply((NO_CAP,)))
         assert (await harness.idle(second)).outcome == "completed"
         caps = await harness.runtime.sessions.spending.caps(None)
@@ -126,6 +129,110 @@ async def test_an_unknown_price_is_reported_for_a_cap_in_dollars(tmp_path: Path)
         await harness.turn(session, "one")
         await harness.turn(session, "two")
         assert len([w for w in warnings(harness) if "price of scripted/model-1" in w]) == 1
+
+
+async def test_a_sub_agent_is_not_started_once_a_cap_is_reached(tmp_path: Path) -> None:
+    """The response that asks for it counts already."""
+    async with open_harness(tmp_path, limits={"session_tokens": 100}) as harness:
+        harness.server.always(
+            Script(answer(task("look"), Tokens(100, 10)), look=[answer(Text("not asked for"))])
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        question = await asked(harness)
+        harness.runtime.questions.reply(question.id, QuestionReply((STOP,)))
+        seen = len(harness.events)
+        again = await asked(harness, after=seen)
+        harness.runtime.questions.reply(again.id, QuestionReply((STOP,)))
+        assert (await harness.idle(session)).outcome == "limit_reached"
+        (call,) = await harness.tools(session)
+        assert "The sub-agent was not started. Stopped. This session has used" in output(call)
+        assert await children(harness, session) == []
+        assert len(harness.server.requests) == 1
+
+
+async def test_a_cap_is_raised_for_a_sub_agent_before_it_starts(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, limits={"session_tokens": 100}) as harness:
+        harness.server.always(
+            Script(
+                answer(task("look"), Tokens(100, 10)),
+                answer(Text("done")),
+                look=[answer(Text("Seen."))],
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        question = await asked(harness)
+        harness.runtime.questions.reply(question.id, QuestionReply((NO_CAP,)))
+        assert (await harness.idle(session)).outcome == "completed"
+        (call,) = await harness.tools(session)
+        assert output(call).startswith("Seen.")
+
+
+async def test_a_response_counts_while_its_calls_run(tmp_path: Path) -> None:
+    limits = {"session_tokens": 100}
+    async with open_harness(tmp_path, limits=limits, permission={"bash": "allow"}) as harness:
+        run = Call("bash", {"command": "echo begun; sleep 60", "description": "x"})
+        harness.server.script(answer(run, Tokens(85, 10)))
+        session = await harness.session()
+        await harness.send(session, "go")
+        await harness.printed("begun")
+        await harness.until(
+            lambda e: isinstance(e, Notice) and "95% of a spending cap" in e.message
+        )
+        assert await harness.runtime.sessions.spending.used(session.id, "tokens") == 95
+        await harness.runtime.sessions.cancel(session.id)
+        await harness.idle(session)
+        assert await harness.runtime.sessions.spending.used(session.id, "tokens") == 95
+
+
+async def test_the_daily_cap_counts_and_is_raised_for_other_programs(tmp_path: Path) -> None:
+    """Two programs with one store: the second hears of the first one's use, and of its cap."""
+    hold = Hold()
+    limits = {"daily_tokens": 200}
+    async with open_harness(tmp_path, limits=limits) as harness:
+        other_folder = tmp_path / "other"
+        other_folder.mkdir()
+        other = await open_runtime(other_folder, env=environment(harness.home))
+        harness.server.script(
+            answer(Text("first "), hold, Tokens(100, 10)),
+            answer(Text("in the other program"), Tokens(100, 10)),
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        theirs = await other.sessions.repository.create()
+        with other.bus.subscribe(lambda e: isinstance(e, SessionIdle)) as ended:
+            await other.sessions.prompt(theirs.id, PromptInput(text="go"))
+            await ended.wait()
+        hold.gate.set()
+        await harness.idle(session)
+        seen = len(harness.events)
+        harness.server.script(answer(Text("more"), Tokens(10, 1)))
+        await harness.send(session, "more")
+        question = await asked(harness, after=seen)
+        assert "220 tokens today" in question.text
+        harness.runtime.questions.reply(question.id, QuestionReply(("Raise to 300 tokens",)))
+        await harness.idle(session, after=seen)
+        harness.server.script(answer(Text("more"), Tokens(10, 1)))
+        with other.bus.subscribe(lambda e: isinstance(e, SessionIdle)) as ended:
+            await other.sessions.prompt(theirs.id, PromptInput(text="more"))
+            await ended.wait()
+            (end,) = ended.drain()
+        assert isinstance(end, SessionIdle)
+        assert end.outcome == "completed"
+        await other.close()
+
+
+async def test_a_cap_of_zero_in_the_settings_is_explained(tmp_path: Path) -> None:
+    limits = {"daily_cost": 0, "session_tokens": 0}
+    async with open_harness(tmp_path, limits=limits) as harness:
+        told = " ".join(harness.runtime.notices)
+        assert "limits.daily_cost" in told
+        assert "at least 0.01" in told
+        assert "at least 1" in told
+        harness.server.script(answer(Text("ok")))
+        assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
 
 
 @pytest.mark.parametrize(
