@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock, TodoItem
+from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock, TodoBlock, TodoItem
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
 from agent.records.json import Json, JsonObject
 from agent.records.labels import label_of
@@ -63,6 +63,7 @@ def session_shape(session: Session, version: str) -> JsonObject:
         "version": version,
         "projectID": project_id(session.project),
         "directory": session.directory,
+        "path": _path_in(session.directory, session.project),
         "title": session.title or "New session",
         "agent": session.agent,
         "cost": session.cost or 0,
@@ -83,6 +84,12 @@ def session_shape(session: Session, version: str) -> JsonObject:
     if session.undone_at is not None:
         shape["revert"] = {"messageID": session.undone_at}
     return shape
+
+
+def _path_in(directory: str, project: str) -> str:
+    """Return the path of a folder within its project, "" for its root and for another folder."""
+    inside = Path(directory).is_relative_to(project)
+    return str(Path(directory).relative_to(project)).removeprefix(".") if inside else ""
 
 
 def tokens_shape(usage: Usage | None) -> JsonObject:
@@ -322,6 +329,8 @@ def _metadata(state: ToolState) -> JsonObject:
                 found["sessionId"] = block.session_id
             case DiffBlock():
                 found |= diff_metadata([block])
+            case TodoBlock():
+                found["todos"] = todos_shape(block.items)
             case _:
                 pass
     return found

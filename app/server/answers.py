@@ -61,6 +61,7 @@ class SessionAnswer(Answer):
     version: str
     project_id: str
     directory: str
+    path: str
     title: str
     agent: str
     cost: float
@@ -318,6 +319,18 @@ class ChangedFile(Answer):
 
 class Branch(Answer):
     branch: str | None = None
+    default_branch: str | None = Field(default=None, alias="default_branch")
+
+
+class DirectoryAnswer(Answer):
+    directory: str
+
+
+class FileStatusAnswer(Answer):
+    file: str
+    additions: int
+    deletions: int
+    status: Literal["added", "deleted", "modified"]
 
 
 class SkillAnswer(Answer):

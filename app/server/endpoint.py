@@ -1,6 +1,7 @@
 """An endpoint of the API: its route and its description."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
 from typing import Any
 
 from pydantic import BaseModel
@@ -26,6 +27,9 @@ class Endpoint:
     answer: Any = JsonObject
     """The type of the answer; None for none."""
     body: type[BaseModel] = NoBody
+    query: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The parameters of the query with their JSON schemas; ``directory`` is always one."""
+    media: str = "application/json"
 
     def route(self) -> Route:
         async def answer(request: Request) -> Response:

@@ -9,6 +9,7 @@ that is no longer kept, the current state of the sessions that changed since.
 import asyncio
 import json
 import secrets
+import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -371,7 +372,7 @@ class EventFeed:
     def _part_event(self, part: Part, shape: JsonObject) -> Encoded:
         return self._encode(
             "message.part.updated",
-            {"sessionID": part.session_id, "part": shape},
+            {"sessionID": part.session_id, "part": shape, "time": shapes.milliseconds(time.time())},
             message_id=part.message_id,
             part_id=part.id,
             opens=is_open(part),

@@ -13,6 +13,21 @@ from app.server.endpoint import Endpoint
 SCHEMAS = "#/components/schemas/{model}"
 
 
+ERROR: JsonObject = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "data": {
+            "type": "object",
+            "properties": {"message": {"type": "string"}},
+            "required": ["message"],
+        },
+    },
+    "required": ["name", "data"],
+}
+"""The schema of an error."""
+
+
 def describe(endpoints: Iterable[Endpoint], version: str) -> JsonObject:
     """Return the OpenAPI description of *endpoints*."""
     endpoints = tuple(endpoints)
@@ -48,16 +63,22 @@ def _operation(
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", endpoint.path)
     ]
-    parameters.append({"name": "directory", "in": "query", "schema": {"type": "string"}})
+    queried: JsonObject = {"directory": {"type": "string"}, **endpoint.query}
+    parameters += [
+        {"name": name, "in": "query", "schema": schema} for name, schema in queried.items()
+    ]
     success: JsonObject = {"description": "Success"}
     if answer is not None:
-        success["content"] = {"application/json": {"schema": answer}}
+        success["content"] = {endpoint.media: {"schema": answer}}
     operation: JsonObject = {
         "summary": endpoint.summary,
         "parameters": parameters,
         "responses": {
             "204" if answer is None else "200": success,
-            "default": {"description": "An error: its name, and a sentence in data.message"},
+            "default": {
+                "description": "An error: its name, and a sentence in data.message",
+                "content": {"application/json": {"schema": ERROR}},
+            },
         },
     }
     if body is not None:

@@ -11,10 +11,8 @@ from starlette.requests import Request
 
 from agent.agents import AgentInfo
 from agent.custom_commands import CommandInfo
-from agent.git import git
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price
-from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionReply, Question, QuestionReply
@@ -23,10 +21,8 @@ from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
 from agent.transfer import opencode_shapes as shapes
 from app.server.answers import (
-    Branch,
-    ChangedFile,
+    DirectoryAnswer,
     FileContent,
-    FileDiffAnswer,
     FileNode,
     McpAnswer,
     PathAnswer,
@@ -44,6 +40,10 @@ from app.server.bodies import (
 from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
 from app.server.folders import Folders
+
+TEXT: JsonObject = {"type": "string"}
+FLAG: JsonObject = {"type": "string", "enum": ["true", "false"]}
+KIND: JsonObject = {"type": "string", "enum": ["file", "directory"]}
 
 MAX_FILE = 5_000_000
 """Bytes of a file whose content is sent."""
@@ -69,6 +69,14 @@ class ProjectRoutes:
                 self.project,
                 ProjectAnswer,
             ),
+            Endpoint(
+                "GET",
+                "/project/{project}/directories",
+                "The open folders of a project",
+                self.directories,
+                list[DirectoryAnswer],
+            ),
+            Endpoint("GET", "/global/config", "The same for all folders", self.config),
             Endpoint("GET", "/config", "The settings, without secrets", self.config),
             Endpoint("GET", "/config/providers", "The usable providers", self.providers),
             Endpoint("GET", "/provider", "The usable providers and models", self.provider),
@@ -79,25 +87,38 @@ class ProjectRoutes:
             Endpoint("GET", "/mcp", "The MCP servers", self.mcp, dict[str, McpAnswer]),
             Endpoint("GET", "/lsp", "The language servers", self.empty_list, list[JsonObject]),
             Endpoint("GET", "/formatter", "The formatters", self.empty_list, list[JsonObject]),
-            Endpoint("GET", "/vcs", "The branch", self.vcs, Branch),
             Endpoint(
                 "GET",
-                "/vcs/diff",
-                "The changes since the last commit or the main branch",
-                self.vcs_diff,
-                list[FileDiffAnswer],
+                "/find",
+                "Search text in files",
+                self.find_text,
+                list[JsonObject],
+                query={"pattern": TEXT},
             ),
-            Endpoint("GET", "/find", "Search text in files", self.find_text, list[JsonObject]),
-            Endpoint("GET", "/find/file", "Search files by name", self.find_files, list[str]),
-            Endpoint("GET", "/find/symbol", "Search symbols", self.empty_list, list[JsonObject]),
-            Endpoint("GET", "/file", "List a folder", self.list_files, list[FileNode]),
-            Endpoint("GET", "/file/content", "Read a file", self.read_file, FileContent),
             Endpoint(
                 "GET",
-                "/file/status",
-                "The changed files",
-                self.file_status,
-                list[ChangedFile],
+                "/find/file",
+                "Search files by name",
+                self.find_files,
+                list[str],
+                query={"query": TEXT, "limit": TEXT, "type": KIND, "dirs": FLAG},
+            ),
+            Endpoint("GET", "/find/symbol", "Search symbols", self.empty_list, list[JsonObject]),
+            Endpoint(
+                "GET",
+                "/file",
+                "List a folder",
+                self.list_files,
+                list[FileNode],
+                query={"path": TEXT},
+            ),
+            Endpoint(
+                "GET",
+                "/file/content",
+                "Read a file",
+                self.read_file,
+                FileContent,
+                query={"path": TEXT},
             ),
             *self._request_endpoints(),
         )
@@ -175,6 +196,15 @@ class ProjectRoutes:
     async def project(self, request: Request) -> Json:
         return _project_shape(await self._runtime(request))
 
+    async def directories(self, request: Request) -> Json:
+        named = request.path_params["project"]
+        projects = {
+            shapes.project_id(str(f.runtime.project)): f.runtime for f in self.folders.all()
+        }
+        if named not in projects:
+            raise RequestError(404, f"No folder of the project {named} is open.")
+        return [{"directory": str(projects[named].project)}]
+
     async def config(self, request: Request) -> Json:
         """The settings that clients show; keys and environments of servers are not among them."""
         runtime = await self._runtime(request)
@@ -221,22 +251,6 @@ class ProjectRoutes:
         runtime = await self._runtime(request)
         return {each.server.name: _server_shape(each) for each in runtime.mcp.statuses()}
 
-    async def vcs(self, request: Request) -> Json:
-        runtime = await self._runtime(request)
-        branch = await git(str(runtime.directory), "rev-parse", "--abbrev-ref", "HEAD")
-        return {"branch": branch.strip()} if branch else {}
-
-    async def vcs_diff(self, request: Request) -> Json:
-        """The uncommitted changes, or with ``mode=branch`` all since the main branch; none outside
-        a repository."""
-        changes = (await self._runtime(request)).changes
-        try:
-            branch = request.query_params.get("mode") == "branch"
-            found = await (changes.branch("") if branch else changes.working_tree())
-        except NothingToDo:
-            return []
-        return [shapes.file_diff_shape(file.block) for file in found.files]
-
     async def find_text(self, request: Request) -> Json:
         runtime = await self._runtime(request)
         pattern = request.query_params.get("pattern", "")
@@ -271,22 +285,6 @@ class ProjectRoutes:
         runtime = await self._runtime(request)
         path = await _inside(runtime, request.query_params.get("path", ""))
         return await asyncio.to_thread(_content, path)
-
-    async def file_status(self, request: Request) -> Json:
-        """The uncommitted changes as git names them."""
-        runtime = await self._runtime(request)
-        status = await git(str(runtime.directory), "status", "--porcelain=v1", "-z")
-        words = {"A": "added", "?": "added", "D": "deleted"}
-        return [
-            {
-                "path": line[3:],
-                "status": words.get(line[:2].strip()[:1], "modified"),
-                "added": 0,
-                "removed": 0,
-            }
-            for line in (status or "").split("\0")
-            if len(line) > 3
-        ]
 
     async def permissions(self, request: Request) -> Json:
         runtime = await self._runtime(request)
@@ -394,7 +392,10 @@ def _model_shape(model: ModelInfo) -> JsonObject:
     return {
         "id": model.id,
         "providerID": model.provider,
+        "api": {"id": model.id, "url": "", "npm": ""},
         "name": model.name,
+        "family": "",
+        "release_date": "",
         "capabilities": {
             "temperature": model.temperature,
             "reasoning": model.reasoning,
@@ -402,6 +403,7 @@ def _model_shape(model: ModelInfo) -> JsonObject:
             "toolcall": model.tools,
             "input": takes,
             "output": gives,
+            "interleaved": False,
         },
         "cost": {
             "input": price.input,
@@ -457,7 +459,8 @@ def _server_shape(status: ServerStatus) -> JsonObject:
 def _match_shape(record: bytes, root: str) -> JsonObject:
     """Return a match in the form of ripgrep's JSON."""
     path, _, rest = record.partition(b"\0")
-    number, _, line = rest.partition(b":")
+    number, _, rest = rest.partition(b":")
+    _, _, line = rest.partition(b":")  # the column before it
     return {
         "path": {"text": os.path.relpath(os.fsdecode(path), root)},
         "lines": {"text": line.decode(errors="replace") + "\n"},

@@ -13,6 +13,11 @@ the permissions."
 _KEYS = "Keys and logins are stored where the server runs: opencode-py auth login."
 _SERVERS = "MCP servers are managed where the server runs: opencode-py mcp, and /mcp on its screen."
 _SHARING = "Sessions are not shared: opencode-py export writes one to a file."
+_PROCESS = "The server is stopped and upgraded where it runs."
+_REPOSITORY = "The server changes no repository: run git in the folder."
+_MESSAGES = (
+    "Messages stay as they are: POST /session/ID/revert takes back a prompt and what followed."
+)
 _TERMINALS = "The server has no terminals: POST /session/ID/shell runs a command."
 
 _REFUSED: tuple[tuple[str, str, int, str], ...] = (
@@ -25,6 +30,15 @@ _REFUSED: tuple[tuple[str, str, int, str], ...] = (
     ("POST", "/mcp/{server}/{action}", 403, _SERVERS),
     ("POST", "/session/{session}/share", 501, _SHARING),
     ("DELETE", "/session/{session}/share", 501, _SHARING),
+    ("POST", "/instance/dispose", 501, _PROCESS),
+    ("POST", "/global/dispose", 501, _PROCESS),
+    ("POST", "/global/upgrade", 501, _PROCESS),
+    ("POST", "/project/git/init", 501, _REPOSITORY),
+    ("POST", "/vcs/apply", 501, _REPOSITORY),
+    ("PATCH", "/project/{project}", 403, _SETTINGS),
+    ("DELETE", "/session/{session}/message/{message}", 501, _MESSAGES),
+    ("DELETE", "/session/{session}/message/{message}/part/{part}", 501, _MESSAGES),
+    ("PATCH", "/session/{session}/message/{message}/part/{part}", 501, _MESSAGES),
     ("POST", "/pty", 501, _TERMINALS),
     ("GET", "/pty", 501, _TERMINALS),
 )

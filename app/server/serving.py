@@ -31,6 +31,7 @@ from app.server.project_routes import ProjectRoutes
 from app.server.refusals import refusals
 from app.server.session_routes import SessionRoutes
 from app.server.tui_routes import TuiRoutes
+from app.server.vcs_routes import VcsRoutes
 
 PAGE_FILES = {
     "/": ("page.html", "text/html"),
@@ -51,7 +52,12 @@ CLOSE_TIMEOUT = 2
 
 
 def all_endpoints(folders: Folders) -> tuple[Endpoint, ...]:
-    routes = (SessionRoutes(folders), ProjectRoutes(folders), TuiRoutes(folders))
+    routes = (
+        SessionRoutes(folders),
+        ProjectRoutes(folders),
+        VcsRoutes(folders),
+        TuiRoutes(folders),
+    )
     return tuple(endpoint for each in routes for endpoint in each.endpoints())
 
 

@@ -38,6 +38,19 @@ from app.server.prompt_content import prompt_of
 MAX_DIGITS = 15
 """Digits of a number in a query: times in milliseconds have 13."""
 
+TEXT: JsonObject = {"type": "string"}
+COUNT: JsonObject = {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}
+FLAG: JsonObject = {"type": "string", "enum": ["true", "false"]}
+
+LISTED: JsonObject = {
+    "scope": {"type": "string", "enum": ["project"]},
+    "roots": FLAG,
+    "limit": COUNT,
+    "start": COUNT,
+    "search": TEXT,
+}
+"""The parameters of a list of sessions."""
+
 PAGE = 100
 """Sessions of a list that names no limit."""
 
@@ -54,7 +67,9 @@ class SessionRoutes:
         found, running = list[SessionAnswer], dict[str, StatusAnswer]
         diff = list[FileDiffAnswer]
         return (
-            Endpoint("GET", "/session", "List the sessions of a folder", self.list, found),
+            Endpoint(
+                "GET", "/session", "List the sessions of a folder", self.list, found, query=LISTED
+            ),
             Endpoint("POST", "/session", "Create a session", self.create, one, NewSessionBody),
             Endpoint("GET", "/session/status", "Running sessions", self.statuses, running),
             Endpoint("GET", path, "One session", self.get, one),
@@ -62,7 +77,14 @@ class SessionRoutes:
             Endpoint("DELETE", path, "Delete a session", self.delete, bool),
             Endpoint("GET", path + "/children", "Its sub-agents", self.children, found),
             Endpoint("GET", path + "/todo", "The to-do list", self.todos, list[TodoAnswer]),
-            Endpoint("GET", path + "/diff", "The files that a turn changed", self.diff, diff),
+            Endpoint(
+                "GET",
+                path + "/diff",
+                "The files that a session or a turn changed",
+                self.diff,
+                diff,
+                query={"messageID": TEXT},
+            ),
             Endpoint("POST", path + "/abort", "Interrupt the running turn", self.abort, bool),
             Endpoint("POST", path + "/fork", "Copy a session", self.fork, one, ForkBody),
             Endpoint("POST", path + "/revert", "Undo from a message", self.revert, one, RevertBody),
@@ -74,7 +96,14 @@ class SessionRoutes:
     def _message_endpoints(self, path: str) -> tuple[Endpoint, ...]:
         one, messages, later = MessageAnswer, path + "/message", path + "/prompt_async"
         return (
-            Endpoint("GET", messages, "The messages", self.messages, list[MessageAnswer]),
+            Endpoint(
+                "GET",
+                messages,
+                "The messages",
+                self.messages,
+                list[MessageAnswer],
+                query={"limit": COUNT, "before": TEXT},
+            ),
             Endpoint("GET", messages + "/{message}", "One message", self.message, one),
             Endpoint("POST", messages, "Send a prompt and wait", self.prompt, one, PromptBody),
             Endpoint("POST", later, "Send a prompt", self.prompt_async, None, PromptBody),

@@ -31,6 +31,7 @@ async def test_a_turn_has_one_end_and_steps_are_none(served: Served) -> None:
         if one["part"]["type"] == "step-finish"
     ]
     assert finishes == ["tool-calls", "stop"]
+    assert all(one["time"] > 0 for one in stream.of("message.part.updated"))
 
 
 async def test_a_late_reader_ends_with_the_same_state(served: Served) -> None:

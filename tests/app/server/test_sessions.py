@@ -216,6 +216,41 @@ async def test_uncommitted_changes_are_listed(served: Served) -> None:
     assert await served.call("GET", "/vcs/diff?mode=branch") == []
 
 
+async def test_clients_read_the_folder_in_opencodes_shapes(served: Served) -> None:
+    """What typed clients of PyPI require: they refuse answers that lack a field."""
+    (served.project / "a.py").write_text("one\n    return 1\n")
+    session = await served.call("POST", "/session", {})
+    assert session["path"] == ""
+    (found,) = await served.call("GET", "/find?pattern=return")
+    assert (found["lines"]["text"], found["line_number"]) == ("    return 1\n", 2)
+    project = await served.call("GET", "/project/current")
+    (folder,) = await served.call("GET", f"/project/{project['id']}/directories")
+    assert folder["directory"] == str(served.project)
+    await served.call("GET", "/project/none/directories", status=404)
+    assert (await served.call("GET", "/global/config")) == (await served.call("GET", "/config"))
+    (provider, *_) = (await served.call("GET", "/provider"))["all"]
+    for model in provider["models"].values():
+        assert {"api", "family", "release_date"} <= model.keys()
+        assert model["capabilities"]["interleaved"] is False
+
+
+async def test_the_branch_and_its_changes(served: Served) -> None:
+    for arguments in ("init -q -b main", "add .", "commit -q --allow-empty -m first"):
+        identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+        program = await asyncio.create_subprocess_exec(
+            "git", *identity, *arguments.split(), cwd=served.project
+        )
+        assert await program.wait() == 0
+    (served.project / "a.txt").write_text("one\n")
+    branch = {"branch": "main", "default_branch": "main"}
+    assert await served.call("GET", "/vcs") == branch
+    (changed,) = await served.call("GET", "/vcs/status")
+    assert changed == {"file": "a.txt", "additions": 1, "deletions": 0, "status": "added"}
+    raw = await served.client.get("/vcs/diff/raw")
+    assert raw.headers["content-type"].startswith("text/x-diff")
+    assert raw.text.endswith("@@ -0,0 +1,1 @@\n+one\n")
+
+
 async def git_apply(folder: Path, diff: str) -> None:
     program = await asyncio.create_subprocess_exec(
         "git", "apply", "-", cwd=folder, stdin=PIPE, stdout=PIPE, stderr=STDOUT
