@@ -48,8 +48,8 @@ def configuration() -> str:
         NOTE,
         "",
         (
-            "All keys of a settings file. Where files are found and which wins: "
-            "[Configuration](../configuration.md). What has no default is not set."
+            "All keys of a settings file. [Configuration](../configuration.md) explains where the "
+            "files are and which one takes precedence. A key without a default is not set."
         ),
     ]
     for path, kind in _sections(Config, ()):
@@ -67,7 +67,7 @@ def configuration() -> str:
 
 def keys_and_commands() -> str:
     """Return the page of all actions of the full screen, from the registry."""
-    from app.commands.keymap import FIXED, LEADER
+    from app.commands.keymap import FIXED, LEADER, display_key
     from app.commands.registry import GROUPS, actions
 
     importlib.import_module("app.actions")
@@ -76,11 +76,11 @@ def keys_and_commands() -> str:
         NOTE,
         "",
         (
-            f"The leader is {LEADER}: press it, let go, then the key behind it. The id is what a "
-            "key is bound to under `keybinds` in the settings; `none` unbinds it."
+            f"The leader is {LEADER}: press it, let go, then press the next key. To change the "
+            "keys of an action, set its id under `keybinds` in the settings; `none` removes them."
         ),
         "",
-        "These keys are taken: "
+        "These keys are reserved: "
         + ", ".join(f"{key} ({what})" for key, what in FIXED.items())
         + ".",
     ]
@@ -92,13 +92,15 @@ def keys_and_commands() -> str:
             "",
             f"## {group}",
             "",
-            "| what | command | keys | id |",
+            "| action | command | keys | id |",
             "| --- | --- | --- | --- |",
         ]
         for each in found:
             argument = f" {each.argument}" if each.argument else ""
             slash = ", ".join(f"`/{name}{argument}`" for name in each.slash)
-            keys = ", ".join(key.replace("<leader>", f"{LEADER} ") for key in each.keys)
+            keys = ", ".join(
+                display_key(key.replace("<leader>", f"{LEADER} ")) for key in each.keys
+            )
             row = (each.title, slash, keys, f"`{each.id}`")
             lines.append("| " + " | ".join(_cell(cell) for cell in row) + " |")
     return "\n".join(lines) + "\n"
@@ -125,8 +127,9 @@ def providers() -> str:
         NOTE,
         "",
         (
-            "Their keys may be in a variable or kept by `opencode-py auth login`. Models are named "
-            "`id/model`. How to add a server of your own: [Providers](../providers.md)."
+            "Set a provider's key in its variable, or store it with `opencode-py auth login`. "
+            "Models are named `id/model`. To add your own server, see "
+            "[Providers](../providers.md)."
         ),
         "",
         "| id | name | key | first model |",

@@ -34,7 +34,7 @@ ACTION_ORDER: tuple[Action, ...] = ("allow", "ask", "deny")
 EVERY = "allows every command; only this program's own settings can do that (permission.bash)"
 
 SERVERS_START = (
-    "the servers in .mcp.json start once the folder is trusted; list those that must not start "
+    "the servers in .mcp.json start once the folder is trusted; to keep one from starting, list it "
     "under disabledMcpjsonServers"
 )
 

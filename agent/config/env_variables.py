@@ -60,7 +60,7 @@ _LIST = "the list of models comes with the program; add yours under provider"
 _SEARCH = "set websearch.provider"
 
 UNSUPPORTED: Mapping[str, str] = {
-    "DB": "sessions have a folder of their own; opencode-py debug paths shows where",
+    "DB": "sessions have their own folder; opencode-py debug paths shows where",
     "MODELS_URL": _LIST,
     "MODELS_PATH": _LIST,
     "ENABLE_EXPERIMENTAL_MODELS": _LIST,

@@ -314,8 +314,8 @@ def _load_untrusted_project(layer: Layer, raw: JsonObject, notices: _NoticeWrite
         more = len(ignored) - _SHOWN_KEYS
         names = ", ".join(ignored[:_SHOWN_KEYS]) + (f" and {more} more" if more > 0 else "")
         layer.notices.append(
-            f"{layer.source.name}: {names} ignored, since this folder is not trusted (/trust);"
-            " of its settings only the ask and deny rules apply."
+            f"{layer.source.name}: {names} ignored, because this folder is not trusted (/trust); "
+            "only its ask and deny rules apply."
         )
 
 

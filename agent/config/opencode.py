@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from agent.config.jsonc import KeyPath
 from agent.records.json import Json, JsonObject
 
-_NO_SERVER = "opencode-py serve has options of its own"
+_NO_SERVER = "opencode-py serve has its own options"
 _NO_SHARING = "sessions are never sent anywhere"
 _NO_MEANING = "nothing here depends on it"
 _FOLDERS = "other folders are read when you allow it (permission.external_directory)"

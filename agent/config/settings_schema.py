@@ -18,7 +18,7 @@ from agent.records.sandbox import ProgramSandbox, SandboxSetting
 
 @frozen(kw_only=True)
 class LspServerConfig:
-    """A language server: changes to a known one, or one of the user's own, which needs its
+    """A language server: changes to a known one, or one of your own, which needs its
     *command* and *extensions*."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
@@ -26,18 +26,18 @@ class LspServerConfig:
     command: tuple[str, ...] = ()
     """The program and its arguments."""
     extensions: tuple[str, ...] = ()
-    """Ends of the names of its files, with the dot."""
+    """Its file extensions, with the dot."""
     env: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Further environment variables."""
+    """Additional environment variables."""
     initialization: JsonObject = field(default_factory=dict)
     """Its initialization options, which it also gets as its settings."""
     disabled: bool = False
-    """True to switch it off."""
+    """True to turn it off."""
 
 
 @frozen(kw_only=True)
 class FormatterConfig:
-    """A formatter: changes to a known one, or one of the user's own, which needs its *command*
+    """A formatter: changes to a known one, or one of your own, which needs its *command*
     and *extensions*."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
@@ -45,11 +45,11 @@ class FormatterConfig:
     command: tuple[str, ...] = ()
     """The program and its arguments; ``$FILE`` is the path of the file that it changes in place."""
     extensions: tuple[str, ...] = ()
-    """Ends of the names of its files, with the dot."""
+    """Its file extensions, with the dot."""
     environment: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Further environment variables."""
+    """Additional environment variables."""
     disabled: bool = False
-    """True to switch it off."""
+    """True to turn it off."""
 
 
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
@@ -58,7 +58,7 @@ PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
 
 @frozen(kw_only=True)
 class AgentConfig:
-    """An agent: changes to a built-in one, or one of the user's own."""
+    """An agent: changes to a built-in one, or one of your own."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -71,7 +71,7 @@ class AgentConfig:
     permission: PermissionSetting | None = None
     """Its permission rules, which come after the general ones."""
     steps: int | None = None
-    """The most model calls in one turn."""
+    """The maximum number of model calls in one turn."""
     mode: Literal["primary", "subagent", "all"] | None = None
     """``primary`` for an agent that the user talks to, ``subagent`` for one that other agents call,
     ``all`` for both."""
@@ -87,7 +87,7 @@ class AgentConfig:
     hidden: bool = False
     """True to omit it from lists."""
     disable: bool = False
-    """True to switch it off."""
+    """True to turn it off."""
 
 
 @frozen(kw_only=True)
@@ -121,7 +121,7 @@ class SkillsConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     paths: tuple[str, ...] = ()
-    """Further folders of skills; each skill is a folder with a ``SKILL.md``."""
+    """Additional folders of skills; each skill is a folder with a ``SKILL.md``."""
 
 
 @frozen(kw_only=True)
@@ -137,13 +137,13 @@ class HookCommand:
     url: str = ""
     """The address."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Further headers; ``$NAME`` is a variable of *allowedEnvVars*."""
+    """Additional headers; ``$NAME`` is a variable of *allowedEnvVars*."""
     allowed_env: tuple[str, ...] = ()
     """The variables that headers may name."""
     timeout: float | None = None
     """The time limit in seconds; 60 if not set."""
     sandbox: ProgramSandbox = "off"
-    """The sandbox that it runs in. With ``bash.sandbox`` set to ``required``, ``off`` stands for
+    """The sandbox that it runs in. With ``bash.sandbox`` set to ``required``, ``off`` means
     ``workspace-write``."""
 
 
@@ -197,11 +197,11 @@ class McpConfig:
     url: str | None = None
     """Address of a remote server."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Further HTTP headers of every request."""
+    """Additional HTTP headers of every request."""
     oauth: Literal[False] | McpOAuthConfig | None = None
     """The login; false for a server that needs none."""
     enabled: bool = True
-    """False to not start it."""
+    """False to keep it from starting."""
     sandbox: ProgramSandbox = "off"
     """The sandbox that the program runs in. Without one on this machine, the server is not started
     then. A project can only restrict a server of yours further."""
@@ -223,8 +223,9 @@ class UiConfig:
     """The sidebar with to-dos, changed files and context: on wide screens, wherever there is room,
     or never."""
     notifications: Literal["auto", "bell", "osc9", "osc777", "off"] = "auto"
-    """The notification that a turn ended or a question is pending while the terminal has no focus:
-    the bell, a desktop notification by OSC 9 or OSC 777, both bell and OSC 9 (``auto``), or not."""
+    """The notification when a turn ends or a question is pending while the terminal has no focus:
+    the bell, a desktop notification by OSC 9 or OSC 777, both bell and OSC 9 (``auto``), or none
+    (``off``)."""
     mouse: bool = True
     """True to use the mouse; false leaves it to the terminal, which selects text as in a shell."""
     animations: bool = True
@@ -357,7 +358,7 @@ class ProviderOptions:
     api_key: str | None = field(default=None, repr=False)
     """The API key. Prefer ``{env:NAME}`` to the key itself."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Further HTTP headers of every request."""
+    """Additional HTTP headers of every request."""
     timeout: int | Literal[False] | None = None
     """The time limit in milliseconds for the first event of a response, or false for no limit."""
     chunk_timeout: int | Literal[False] | None = None
@@ -371,7 +372,7 @@ class ProviderOptions:
 
 @frozen(kw_only=True)
 class ProviderConfig:
-    """A provider: one that is built in, changed, or one of the user's own."""
+    """A provider: changes to a built-in one, or one of your own."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -398,7 +399,7 @@ class ProviderConfig:
 
 @frozen(kw_only=True)
 class ToolOutputConfig:
-    """The part of a long tool output that the model reads. The whole is kept in a file."""
+    """The part of a long tool output that the model reads. The full output is saved in a file."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -426,7 +427,7 @@ class BashConfig:
     """``auto`` runs the model's commands in a sandbox where this machine has one, ``required``
     runs them nowhere else, ``off`` never uses one. A project can only set ``required``."""
     sandbox_writable: tuple[str, ...] = ()
-    """Further folders that commands can write in the sandbox, such as ``~/.local/share/pnpm``."""
+    """Additional folders that sandboxed commands can write to, such as ``~/.local/share/pnpm``."""
 
 
 @frozen(kw_only=True)
@@ -441,7 +442,7 @@ class WebfetchConfig:
     timeout: int = 30_000
     """The time limit of a fetch in milliseconds if the model sets none."""
     max_bytes: int = 5_242_880
-    """The most bytes of a page, uncompressed (5 MB)."""
+    """The maximum size of a page in bytes, uncompressed (5 MB)."""
 
 
 @frozen(kw_only=True)
@@ -471,7 +472,7 @@ class WebsearchConfig:
     api_key: str | None = field(default=None, repr=False)
     """The API key. Prefer ``{env:NAME}`` to the key itself."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Further HTTP headers of every search."""
+    """Additional HTTP headers of every search."""
 
 
 @frozen(kw_only=True)
@@ -488,7 +489,7 @@ class Config:
     for Claude, the server's default for others."""
     small_model: str | None = None
     """The model for titles, as ``provider/model``; ``none`` for no such requests. Not set: a small
-    model of the session's provider, where one is known; on a server of your own the model of the
+    model of the session's provider, where one is known; on your own server, the model of the
     session, after its first turn."""
     default_agent: str = "build"
     """The agent to start with."""
@@ -507,9 +508,9 @@ class Config:
     mcp: dict[str, McpConfig] = field(default_factory=dict[str, McpConfig])
     """MCP servers by name."""
     command: dict[str, CommandConfig] = field(default_factory=dict[str, CommandConfig])
-    """Slash commands of your own by name."""
+    """Your own slash commands, by name."""
     skills: SkillsConfig = field(default_factory=SkillsConfig)
-    """Further places of skills."""
+    """Additional folders of skills."""
     hooks: dict[str, tuple[HookGroup, ...]] = field(
         default_factory=dict[str, tuple[HookGroup, ...]]
     )
@@ -517,11 +518,11 @@ class Config:
     subagent_depth: int = 3
     """The maximum nesting of sub-agents."""
     lsp: bool | dict[str, LspServerConfig] | None = None
-    """Language servers by id; false for none, true for every known one that is found on the
-    path. Not set: those of them that run nothing of the project."""
+    """Language servers by id; false for none, true for every known one that is found on
+    PATH. Not set: only those that run no code of the project."""
     formatter: bool | dict[str, FormatterConfig] | None = None
     """Formatters that run after each write, by id; true for every known one that is found on
-    the path and has settings in the project. Not set: none."""
+    PATH and has settings in the project. Not set: none."""
     theme: str | None = None
     """Name of the color theme; ``auto``, or not set, follows the terminal's background."""
     ui: UiConfig = field(default_factory=UiConfig)
@@ -539,7 +540,7 @@ class Config:
     websearch: WebsearchConfig = field(default_factory=WebsearchConfig)
     """The search engine behind ``websearch``."""
     worktree: WorktreeConfig = field(default_factory=WorktreeConfig)
-    """What new worktrees get."""
+    """Setup of new worktrees."""
     retry: RetryConfig = field(default_factory=RetryConfig)
     """Retries when a provider fails temporarily."""
     fallback: FallbackConfig = field(default_factory=FallbackConfig)
@@ -549,11 +550,11 @@ class Config:
     compaction: CompactionConfig = field(default_factory=CompactionConfig)
     """Compaction of long sessions."""
     prompts: dict[str, str] = field(default_factory=dict[str, str])
-    """Prompts of your own by family of models (claude, codex, gpt, persistent, gemini, open,
+    """Your own prompts by model family (claude, codex, gpt, persistent, gemini, open,
     default), in place of the built-in ones. ``{{shared}}`` in one is where the rules go that all
     families share."""
     instructions: tuple[str, ...] = ()
-    """Further instruction files, as paths or patterns. All files' lists are joined."""
+    """Additional instruction files, as paths or patterns. All files' lists are joined."""
     instructions_mode: Literal["nearest", "stack"] = "nearest"
     """The instruction files of a project that apply: only the nearest, or all from its root
     down."""
@@ -562,4 +563,4 @@ class Config:
     project that you trust. Only your own settings can list them."""
     snapshot: bool = True
     """True to keep the folder's state at each step, so that changes can be undone; without it, only
-    those by the edit tools can."""
+    changes by the edit tools can."""

@@ -16,7 +16,7 @@ class RetryConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     attempts: int = 5
-    """The most attempts of a request, the first one included."""
+    """The maximum number of attempts for a request, including the first one."""
     delay: int = 2_000
     """Milliseconds before the second attempt; doubled each time, with random jitter, up to 30
     seconds."""
@@ -24,7 +24,7 @@ class RetryConfig:
 
 @frozen(kw_only=True)
 class FallbackConfig:
-    """Models that continue a turn when its own is overloaded, out of quota, not reachable or gone,
+    """Models that continue a turn when its own is overloaded, out of quota, unreachable or gone,
     after the usual retries. The first one comes back when it recovers."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
@@ -46,23 +46,23 @@ class LimitsConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     steps: int | None = None
-    """The most model calls of one turn."""
+    """The maximum number of model calls in one turn."""
     tokens: int | None = None
-    """The most tokens of one turn, prompts and responses together."""
+    """The maximum number of tokens in one turn, prompts and responses together."""
     cost: float | None = None
-    """The most US dollars of one turn."""
+    """The maximum cost of one turn in US dollars."""
     repeats: int = 3
     """The number of equal tool calls in a row before the user is asked; 0 to never ask."""
     target_tokens: int | None = None
     """A target, not a limit: a turn that would end continues until it has written nearly this many
     tokens."""
     session_cost: float | None = None
-    """The most US dollars of a session with its sub-agents. At 80 % there is a warning; at the cap
-    you are asked whether to raise it, and without you the turn ends."""
+    """The maximum cost of a session with its sub-agents in US dollars. At 80% there is a warning;
+    at the cap you are asked whether to raise it; where no one can answer, the turn ends."""
     session_tokens: int | None = None
     """The same in tokens, prompts and responses together."""
     daily_cost: float | None = None
-    """The most US dollars of all sessions on this machine from midnight to midnight."""
+    """The maximum cost of all sessions on this machine in a day, in US dollars."""
     daily_tokens: int | None = None
     """The same in tokens, prompts and responses together."""
 

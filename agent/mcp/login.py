@@ -187,7 +187,7 @@ class Logins:
         Raises ``ToolError`` with the reason when the login does not succeed. Can be canceled.
         """
         if not server.uses_login:
-            raise ToolError(f"The MCP server {server.name} needs no login: see its settings.")
+            raise ToolError(f"The MCP server {server.name} does not use a login: see its settings.")
         given = server.oauth
         try:
             async with callback_server(given.callback_port if given else None) as loopback:

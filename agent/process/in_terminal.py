@@ -34,8 +34,8 @@ SETTLING = 1.0
 """Seconds that a terminal gets to report an end that is known."""
 
 CUT = (
-    "The terminal of the user's editor kept only a part of the output, and the rest is lost. Run "
-    "it again with less output, or into a file."
+    "The terminal of the user's editor kept only part of the output, and the rest is lost. Run it "
+    "again with less output, or redirect the output to a file."
 )
 UNKNOWN_END = "The user's editor did not report how the command ended."
 

@@ -187,7 +187,7 @@ def tool_diffs(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
 
 
 BUSY = "The session is busy: stop the turn first, then undo."
-MODE_BACK = {True: "becomes executable again", False: "is no longer executable"}
+MODE_BACK = {True: "will be executable again", False: "will no longer be executable"}
 IGNORED = "Files that git ignores are not undone."
 BACKGROUND_BUSY = (
     "Sub-agents are working in the background: wait for them or stop them first, then undo."
@@ -435,8 +435,8 @@ class Undo:
             before, after = change.before, change.after
             if before == after and change.before_mode == change.after_mode:
                 continue  # changed and changed back
-            what = "is deleted" if before is None else "is restored"
-            what = "is reverted" if before and after else what
+            what = "will be deleted" if before is None else "will be restored"
+            what = "will be reverted" if before and after else what
             what = MODE_BACK[change.before_mode.endswith("755")] if before == after else what
             touched = await snapshots.blob_of(path) != after
             if before == after and not touched:
@@ -480,7 +480,7 @@ async def _restore(snapshots: Snapshots, chosen: Mapping[str, str]) -> tuple[str
 
 
 def _in_worktree(child: Session) -> str:
-    return f"“{child.title}” worked in {child.project}: what it changed there stays."
+    return f"“{child.title}” worked in {child.project}: its changes there are not undone."
 
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:

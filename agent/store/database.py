@@ -188,8 +188,8 @@ def store_error(error: OSError | sqlite3.Error, path: Path) -> StoreError:
         )
     if is_damage(error):
         return StoreUnavailable(
-            f"{where} is damaged. Start opencode-py again: it will keep the file under another "
-            "name and begin a new one."
+            f"{where} is damaged. Restart opencode-py: it will rename the damaged file and start a "
+            "new one."
         )
     if code == sqlite3.SQLITE_CONSTRAINT:
         return StoreError("The session was deleted while it was in use, so nothing was saved.")

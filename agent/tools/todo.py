@@ -78,7 +78,7 @@ class TodoWriteTool:
             payload=TodoPlan(items),
             needs=(PermissionNeed("todowrite", "*", always="*", floor="allow"),),
             blocks=(TodoBlock(items),),
-            heading="Change the todo list?",
+            heading="Change the to-do list?",
             writes=(),
         )
 

@@ -160,7 +160,7 @@ def exfiltration_risk(url: "httpx2.URL") -> str:
             counts = Counter(word).values()
             bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts)
             if bits > 4:
-                return "holds what looks like encoded data"
+                return "contains what looks like encoded data"
     return ""
 
 

@@ -120,7 +120,7 @@ async def connect(context: ActionContext, provider: str) -> bool:
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
-        context.notify(f"The key is saved, but the one in {place} is used first.", warning=True)
+        context.notify(f"The key is saved, but the one in {place} takes precedence.", warning=True)
     if not access.is_usable(provider):
         context.notify(
             f"{title} also needs the variable {access.missing_variable(provider)}.", warning=True

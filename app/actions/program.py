@@ -104,7 +104,7 @@ async def todo(context: ActionContext, argument: str) -> None:
     if view is None or not view.todos:
         context.notify("The agent has no to-do list in this session.")
         return
-    await context.show(PageScreen("Todo", todo_text(view.todos)))
+    await context.show(PageScreen("To-do list", todo_text(view.todos)))
 
 
 @action("app.status", "Show the status", "Program", slash=("status",))

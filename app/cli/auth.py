@@ -75,7 +75,7 @@ def _login(catalog: "Catalog", named: str | None) -> int:
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
-        return report(f"The key is saved, but the one in {place} is used first.")
+        return report(f"The key is saved, but the one in {place} takes precedence.")
     kept = f"The key of {access.display_name(provider)} is saved."
     return report(f"{kept} opencode-py models {provider} lists its models.")
 

@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--json", action="store_true", help="the same as --format json")
     add("--sanitize", action="store_true", help="remove secrets (the default)")
-    add("--with-secrets", action="store_true", help="keep secrets")
+    add("--with-secrets", action="store_true", help="do not remove secrets")
     add("-f", "--force", action="store_true", help="overwrite FILE")
     return result
 

@@ -139,7 +139,7 @@ def add_options(result: "argparse.ArgumentParser") -> None:
         nargs="?",
         const="",
         metavar="NAME",
-        help="work in a new git worktree, with a branch of its own",
+        help="work in a new git worktree, with its own branch",
     )
     add("--fork", action="store_true", help="with -c or -s: fork the session")
     add(

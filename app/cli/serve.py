@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
         "Serve opencode's HTTP API and a web page for this folder, so that editors, bots and "
         "browsers can use it.",
         epilog=f"Clients send the token as the password of the user opencode (HTTP basic), or as "
-        f"a bearer token. {VARIABLE} sets a password of your own. The OpenAPI description is "
+        f"a bearer token. {VARIABLE} sets your own password. The OpenAPI description is "
         "at /doc.",
     )
     add = result.add_argument

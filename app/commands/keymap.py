@@ -88,11 +88,20 @@ class Keymap:
         return tuple(display_key(key) for key in (*led, *direct))
 
 
+SHOWN_KEYS = {
+    "escape": "esc",
+    "pageup": "page up",
+    "pagedown": "page down",
+    "left_square_bracket": "[",
+}
+"""Names of keys, and how they are shown."""
+
+
 def display_key(key: str) -> str:
     """Return a key as it is shown."""
-    return (
-        key.replace("escape", "esc").replace("pageup", "page up").replace("pagedown", "page down")
-    )
+    for name, shown in SHOWN_KEYS.items():
+        key = key.replace(name, shown)
+    return key
 
 
 def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None) -> Keymap:

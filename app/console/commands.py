@@ -197,7 +197,7 @@ async def _undo(console: Console, argument: str) -> None:
         raise NothingToDo("Nothing to undo.")
     console.say(f"Undo the message: {plan.text}")
     for file in plan.files:
-        what = "changed since: kept as it is" if file.modified_since else file.effect
+        what = "changed since; will not be undone" if file.modified_since else file.effect
         console.say(f"  {file.path}  {what}")
     for path in plan.not_restorable:
         console.say(f"  {path}  cannot be restored")
@@ -331,7 +331,7 @@ COMMANDS: Mapping[str, Command] = {
     "undo": Command("", "undoes the last message with its changes to files", _undo),
     "redo": Command("", "redoes what was undone", _redo),
     "cost": Command("", "shows the tokens and the cost of the session", _cost, ("usage",)),
-    "stats": Command("[days]", "shows what was used in all folders", _stats),
+    "stats": Command("[days]", "shows usage statistics of all folders", _stats),
     "compact": Command("[what to preserve]", "compacts the session", _compact, ("summarize",)),
     "rename": Command("title", "renames the session", _rename),
     "export": Command("[file]", "writes the session to a file (.md, .html or .json)", _export),

@@ -200,14 +200,20 @@ async def fallback(console: Console, argument: str) -> None:
 
 async def status(console: Console, argument: str) -> None:
     from agent.records.distribution import own_version  # only for this page
-    from app.actions.program import Fact, sandbox_facts, status_text  # loads Textual
+    from app.actions.program import (  # loads Textual
+        UNTRUSTED,
+        Fact,
+        sandbox_facts,
+        status_text,
+    )
 
     del argument
     runtime = console.runtime
+    trusted = runtime.trust.status in {"trusted", "nothing"}
     facts = [
         Fact("Version", own_version()),
         Fact("Folder", str(runtime.directory)),
-        Fact("Trust", runtime.trust.status),
+        Fact("Trust", "" if trusted else UNTRUSTED),
         *sandbox_facts(await runtime.sandbox.status()),
         Fact("Session", console.session.id if console.session is not None else "none yet"),
         Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
@@ -360,9 +366,7 @@ MORE_COMMANDS: Mapping[str, Command] = {
     "fallback": Command(
         "[ask, auto, off or retry]", "shows the models that continue when one fails", fallback
     ),
-    "budget": Command(
-        "[session or day] [amount or off]", "shows or sets the caps on spending", budget
-    ),
+    "budget": Command("[session or day] [amount or off]", "shows or sets spending caps", budget),
     "instructions": Command(
         "", "lists the loaded instructions and skills", instructions, ("skills",)
     ),

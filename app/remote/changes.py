@@ -15,9 +15,9 @@ from agent.tools.files.unified_diff import parse_unified_diff
 from agent.transfer.opencode_records import dicts_of, text_of
 from app.remote.connection import Connection
 
-NO_BASE = "A server compares with the main branch only: use /review branch."
+NO_BASE = "On a server, changes can be compared only with the main branch: use /review branch."
 
-NO_PULL_REQUESTS = "A server shows no pull requests: use /review where it runs."
+NO_PULL_REQUESTS = "A server cannot show pull requests. Use /review where the server runs."
 
 
 @frozen

@@ -133,7 +133,7 @@ class Connection:
         if not said and "name" not in error:
             raise ConfigError(f"{self.address} is not an opencode server (it answered {status}).")
         if status == 404 and error.get("name") in {"NotFoundError", "SessionNotFound"}:
-            raise SessionNotFound(said or "The server does not have this.")
+            raise SessionNotFound(said or "The server cannot find this.")
         raise ServerRefused(said or f"The server answered with an error ({status}).", status)
 
     def _gone(self) -> ServerGone:

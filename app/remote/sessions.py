@@ -44,7 +44,7 @@ NOT_THERE = "Not available for a session on a server. Do this where the server r
 
 TOGETHER = "On a server, undo always covers the conversation and the files together."
 
-EFFECTS = {"added": "is deleted", "deleted": "is restored"}
+EFFECTS = {"added": "will be deleted", "deleted": "will be restored"}
 
 
 @frozen(kw_only=True)
@@ -197,7 +197,8 @@ class RemoteUndo(Undo):
         changed = dicts_of(await self._connection.get(path, messageID=first.message.id))
         files = (
             UndoFile(
-                text_of(each.get("file")), EFFECTS.get(text_of(each.get("status")), "is reverted")
+                text_of(each.get("file")),
+                EFFECTS.get(text_of(each.get("status")), "will be reverted"),
             )
             for each in changed
         )

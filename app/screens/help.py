@@ -39,10 +39,12 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
 
 PERMISSION_KEYS: tuple[tuple[str, str], ...] = (
     ("o, a, r", "Once, always, reject; esc rejects too"),
+    ("w", "Once, without the sandbox, where that is offered"),
     ("left, right, then enter", "Select an answer and confirm it"),
     ("c", "Add a comment for the model"),
     ("e", "Change the command before it runs"),
-    ("n p, then space", "Go to a change, and keep or refuse it"),
+    ("v", "Review the changes and comment on lines"),
+    ("n p, then space", "Go to a change, then keep or refuse it"),
     ("arrows, page up or down", "Scroll the details"),
 )
 """The keys of the permission dialog."""

@@ -12,7 +12,7 @@ from app.session.session_totals import delivery_time
 from app.text.units import count
 from app.toolkit.tasks import Tasks
 
-DELIVERY_HINT = (("tab", "change when"),)
+DELIVERY_HINT = (("tab", "when to send"),)
 
 
 @frozen
@@ -39,8 +39,8 @@ class QueueScreen(Picker):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d", "drop", "Drop", priority=True),
-        Binding("tab", "change", "When", priority=True),
+        Binding("ctrl+d", "drop", "Remove", priority=True),
+        Binding("tab", "change", "When to send", priority=True),
     ]
 
     def __init__(
@@ -55,7 +55,7 @@ class QueueScreen(Picker):
         super().__init__(
             "Queued messages",
             [queue_row(message, status) for message in messages],
-            hints=(*(() if isinstance(status, Idle) else DELIVERY_HINT), ("ctrl+d", "drop")),
+            hints=(*(() if isinstance(status, Idle) else DELIVERY_HINT), ("ctrl+d", "remove")),
             empty="No queued messages",
         )
         self._messages = {message.id: message for message in messages}

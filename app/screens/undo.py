@@ -74,7 +74,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         for file in plan.files:
             left = file.modified_since and not self._overwrite
             tone = "$tone-warn" if file.modified_since else "$tone-muted"
-            what = "changed since: kept as it is" if left else file.effect
+            what = "changed since; will not be undone" if left else file.effect
             rows.append((file.path, what, tone))
         note = "a separate repository: changes by commands are not undone"
         rows += [(path, "cannot be undone", "$tone-warn") for path in plan.not_restorable]
@@ -96,7 +96,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
             hints.append(
                 ("o", "keep changed files" if self._overwrite else "overwrite changed files")
             )
-        hints.append(("esc", "nothing"))
+        hints.append(("esc", "cancel"))
         return KeyHints(*hints)
 
     def action_choose(self, files: bool, conversation: bool) -> None:

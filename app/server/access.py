@@ -50,7 +50,7 @@ def load_token(data: Path) -> str:
         token = secrets.token_urlsafe(32)
         write_private(path, token + "\n")
     except OSError as error:
-        raise ConfigError(f"The token of the server cannot be kept in {path}: {error}.") from error
+        raise ConfigError(f"The server's token cannot be stored in {path}: {error}.") from error
     return token
 
 

@@ -107,7 +107,7 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
             " Compacting the conversation" if summing else working,
             (f"  {elapsed}{output}", "$tone-muted"),
         )
-    queued = f"{count(activity.queued, 'message')} waiting, ↑ to edit" if activity.queued else ""
+    queued = f"{count(activity.queued, 'message')} queued, ↑ to edit" if activity.queued else ""
     hint = "" if activity.cancelling else "esc to interrupt"
     offered = (
         activity.background_key

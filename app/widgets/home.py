@@ -20,7 +20,7 @@ NO_MODEL = "no model is connected yet"
 """The reason why the demo is shown as the model."""
 
 CONNECT_SUGGESTIONS: tuple[tuple[str, str], ...] = (
-    ("/connect", "connect a provider or a server of your own"),
+    ("/connect", "connect a provider or your own server"),
     ("read README.md", "try the demo: real tools, no language model"),
     ("tour", "a two-minute tour by the demo"),
 )

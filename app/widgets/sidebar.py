@@ -95,7 +95,7 @@ def _todo_rows(content: SidebarContent, width: int) -> Iterator[Content]:
     if not content.todos:
         return
     done = sum(item.status == "completed" for item in content.todos)
-    yield _title("Todo", f"{done} of {len(content.todos)} done")
+    yield _title("To-do", f"{done} of {len(content.todos)} done")
     # Finished items are dropped first: the list is for the open ones.
     left = [item for item in content.todos if item.status in {"pending", "in_progress"}]
     shown = content.todos if len(content.todos) <= MAX_ROWS else left[:MAX_ROWS]

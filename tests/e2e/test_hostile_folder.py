@@ -41,7 +41,7 @@ def test_the_screen_a_turn_and_an_undo_run_nothing(
         terminal.wait(r"all done")
         terminal.wait(BUSY, gone=True)
         terminal.enter("/undo")
-        terminal.wait(r"made\.txt +is deleted")
+        terminal.wait(r"made\.txt +will be deleted")
         terminal.send("\r")
         terminal.until(lambda: not (installed.project / "made.txt").exists(), "nothing was undone")
         assert not mark.exists()

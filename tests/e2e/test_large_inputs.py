@@ -234,7 +234,7 @@ def test_large_and_ignored_files_are_not_copied_for_undo(
         terminal.wait(BUSY, gone=True)
         terminal.enter("/undo")
         terminal.wait(r"big\.bin +cannot be undone")
-        terminal.wait(r"small\.txt +is deleted")
+        terminal.wait(r"small\.txt +will be deleted")
         terminal.send(ESC)
     kept = sum(f.stat().st_size for f in (installed.home / "data").rglob("*") if f.is_file())
     assert kept < (50 * MB if SIZE.large > 50 * MB else 2 * MB)

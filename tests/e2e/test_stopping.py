@@ -92,9 +92,9 @@ def test_queued_messages_are_visible_and_arrive_once_in_order(
         terminal.enter("go")
         terminal.wait(r"Working on it\.")
         terminal.enter("second thing")
-        terminal.wait(r"1 message waiting, ↑ to edit")
+        terminal.wait(r"1 message queued, ↑ to edit")
         terminal.enter("third thing")
-        terminal.wait(r"(?s)queued, sent.*queued, sent.*2 messages waiting, ↑ to edit")
+        terminal.wait(r"(?s)queued, sent.*queued, sent.*2 messages queued, ↑ to edit")
         scripted.set(hold.gate)
         terminal.wait(r"As you wish\.")
         terminal.wait(BUSY, gone=True)
@@ -112,7 +112,7 @@ def test_a_queued_message_survives_a_restart(run: Runner, scripted: ServerThread
         terminal.enter("go")
         terminal.wait(r"Working on it\.")
         terminal.enter("second thing")
-        terminal.wait(r"1 message waiting, ↑ to edit")
+        terminal.wait(r"1 message queued, ↑ to edit")
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
     with run("--continue") as terminal:

@@ -108,7 +108,7 @@ def analyze(
         found.add_unknown(command, f"cannot be allowed by a rule: {problem}")
     _add_hidden_code(found, walker, command, problem, directory)
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
-        found.add_command(command, "only tests, calculates or sets a variable of its own", "allow")
+        found.add_command(command, "only tests, calculates or sets its own variable", "allow")
     return _result(found, problem)
 
 

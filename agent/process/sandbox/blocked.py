@@ -67,8 +67,8 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
         return "The sandbox blocked it: a command can't become another user."
     if SOCKET.search(text):
         return (
-            "The sandbox probably blocked a socket of another program: Docker and the agents that "
-            "hold keys cannot be reached."
+            "The sandbox probably blocked a socket of another program: Docker and key "
+            "agents such as ssh-agent cannot be reached."
         )
     if TERMINAL.search(text):
         return "The sandbox probably blocked it: some sandboxes have no pseudo-terminals."

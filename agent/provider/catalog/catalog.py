@@ -245,8 +245,8 @@ class Catalog:
         if not name:
             return f"There is no model {full_name}: models are named provider/model.{hint}"
         return (
-            f"There is no provider {provider}.{hint} A provider of your own goes into the config "
-            f"as provider.{provider} with options.baseURL."
+            f"There is no provider {provider}.{hint} To add your own provider, set "
+            f"provider.{provider}.options.baseURL in the config."
         )
 
     def _example(self, provider: str) -> str:

@@ -172,12 +172,12 @@ def failure_sentence(call: CompletedCall) -> str:
     if said is not None:
         return (
             f"You refused that and said: “{_shorten(said[1])}” I did nothing. A real model "
-            "would act on your words now; as a script, I cannot."
+            "would act on your comment now; as a script, I cannot."
         )
     if _REFUSED.search(_first_line(call.output)):
         return "That was refused, so nothing was done."
     if _STOPPED.search(_first_line(call.output)):
-        return "That was stopped before it was done."
+        return "That was stopped before it finished."
     reason = _shorten(_first_line(call.output))
     return f"That did not work: {reason}" + ("" if reason.endswith((".", "?", "!", "…")) else ".")
 

@@ -35,11 +35,11 @@ from agent.records.json import Json
 
 INTRODUCTION = (
     "I am demo/offline: a small script, not a language model. "
-    "I follow a few plain requests, and nothing leaves this machine."
+    "I understand a few simple requests, and nothing leaves this machine."
 )
 
 HELP = """\
-I follow these requests, through the same tools that a real model would use:
+I understand these requests, and use the same tools as a real model:
 
 - `list` or `list src`
 - `read README.md` or `read README.md lines 1-20`
@@ -54,24 +54,24 @@ I follow these requests, through the same tools that a real model would use:
 - `write a long answer` or `stream 300 words`, to try stopping me
 - `tour` for a two-minute tour
 
-esc or ctrl+c stops me at any time. What was said is kept: `opencode-py --continue` resumes it.
+esc or ctrl+c stops me at any time. The conversation is saved: `opencode-py --continue` resumes it.
 `/connect` connects a language model."""
 
 CONNECT = """\
-- **Stop**: esc or ctrl+c while I work. What was done until then is kept; ask again at once.
-- **Resume**: every session is kept. `opencode-py --continue` opens the newest one.
-- **Connect a model**: `/connect` takes a provider's key or the address of a server of your own. \
+- **Stop**: esc or ctrl+c while I work. Work done so far is kept, and you can ask again right away.
+- **Resume**: every session is saved. `opencode-py --continue` opens the newest one.
+- **Connect a model**: `/connect` takes a provider's key or the address of your own server. \
 A key in the environment, such as `ANTHROPIC_API_KEY`, is used too."""
 
 _SENTENCES = (
     "This text is as long as you asked and says little, so that there is time to stop it.",
-    "Press esc or ctrl+c now, and it ends at once; what has arrived so far stays.",
-    "A stopped answer is marked as interrupted, and the next request works right away.",
-    "While text arrives you may scroll up, and the view stays where you put it.",
-    "Words come in small pieces, as they do from a real model.",
-    "Each piece is kept on disk within a quarter of a second, so a crash loses next to nothing.",
-    "You may type the next request while I write; it waits its turn and is shown as queued.",
-    "A real model would use this room for something better.",
+    "Press esc or ctrl+c now to stop it at once; the text so far stays.",
+    "A stopped response is marked as interrupted, and you can send the next request right away.",
+    "While text arrives you can scroll up, and the view stays where it is.",
+    "The text comes in small pieces, as from a real model.",
+    "Each piece is saved within a quarter of a second, so a crash loses next to nothing.",
+    "You can type the next request while I write; it is queued until I am done.",
+    "A real model would use this space for something better.",
 )
 
 
@@ -93,12 +93,12 @@ def thinking_text(about: str) -> str:
     return (
         f"**Thinking about {subject}**\n\n"
         f"I was asked to think about {subject}. I am a script, so these thoughts were written "
-        "beforehand; a real model would work out an answer here, step by step.\n\n"
+        "in advance; a real model would work out an answer here, step by step.\n\n"
         "First it would ask what is known and what is not. Then it would look for what could be "
-        "checked: a file to read, a test to run. It would weigh two or three ways and drop those "
-        "that only move the trouble elsewhere.\n\n"
-        "At the end it would choose, and say how sure it is. That is the shape of reasoning; "
-        "it folds to one line when it is over and can be unfolded again."
+        "checked: a file to read, a test to run. It would weigh a few approaches and drop those "
+        "that only move the problem elsewhere.\n\n"
+        "At the end it would choose, and say how sure it is. Reasoning looks like this; "
+        "it folds to one line when it is done and can be unfolded again."
     )
 
 
@@ -122,7 +122,7 @@ def respond(request: UserRequest, conversation: Conversation) -> Reply:
     """Return the next step for *request*; an unknown request gets the list of known ones."""
     match request:
         case SmallTalk():
-            return Reply("All right. `help` lists what I follow, `tour` shows everything.")
+            return Reply("All right. `help` lists what I understand, `tour` shows everything.")
         case Help():
             return Reply(HELP)
         case Stream():
@@ -134,9 +134,9 @@ def respond(request: UserRequest, conversation: Conversation) -> Reply:
                 reasoning=thinking_text(request.about),
             )
         case Continue():
-            return Reply("Nothing to continue. `help` lists what I follow.")
+            return Reply("Nothing to continue. `help` lists what I understand.")
         case Tour() | Unknown():
-            return Reply(f"That is not a request that I follow.\n\n{HELP}")
+            return Reply(f"I do not understand that request.\n\n{HELP}")
         case _:
             return _act(request, conversation)
 
@@ -150,7 +150,7 @@ def _act(request: ToolRequest, conversation: Conversation) -> Reply:
             return Reply("No tools are offered to me in this step, so I stop here.")
         return Reply(
             f"That needs the tool `{call.tool}`, which is not offered here. "
-            "The agent in use may not have it; `help` lists what else I follow."
+            "The current agent may not have it; `help` lists what else I understand."
         )
     opening = "" if conversation.completed_calls else _opening(request)
     return Reply(
@@ -247,8 +247,8 @@ def _with(arguments: dict[str, Json], name: str, value: str) -> dict[str, Json]:
 
 def _reasoning(request: ToolRequest, call: Call) -> str:
     several_calls = isinstance(request, CreateFile | Replace)
-    plan = "This may take more than one step" if several_calls else "One call will do"
-    return f"The request is one that I know. {plan}: first `{call.tool}`."
+    plan = "This may take more than one step" if several_calls else "One call is enough"
+    return f"I know this request. {plan}: first `{call.tool}`."
 
 
 def _opening(request: ToolRequest) -> str:
@@ -262,15 +262,15 @@ def _opening(request: ToolRequest) -> str:
         case FindFiles():
             return f"I look for files like `{request.pattern}`."
         case RunCommand():
-            return "I run that. Unless it only reads, you are asked first."
+            return "I run that. You are asked first unless it only reads."
         case CreateFile():
             return f"I create `{request.path}`. You see the change before it is made."
         case Replace():
             return f"I read `{request.path}` first, then make the change."
         case WriteTodos():
-            return "I put that on the todo list."
+            return "I put that on the to-do list."
         case AskAgent():
-            return f"I hand that to the agent `{request.agent}`."
+            return f"I give that to the agent `{request.agent}`."
 
 
 def _summary(request: ToolRequest, done: tuple[CompletedCall, ...]) -> str:

@@ -91,7 +91,7 @@ class Stage:
 def _list_folder(_: TourProgress) -> Reply:
     return Reply(
         "**Reasoning** came first, above this text. What follows is a **tool call**: a row that "
-        "says what is done, while it is done, and at its right what came of it. "
+        "shows what is being done and, at its right, the result. "
         "First I list this folder.",
         (Call("list", {}),),
     )
@@ -109,7 +109,7 @@ def _read(progress: TourProgress) -> Reply:
     shown = "this folder itself" if path == "." else f"`{path}`"
     arguments = {"file_path": path} if path == "." else {"file_path": path, "limit": 40}
     return Reply(
-        f"{text} Now I **read** {shown}. Reading inside the project asks for nothing.",
+        f"{text} Now I **read** {shown}. Reading inside the project needs no permission.",
         (Call("read", dict(arguments)),),
     )
 
@@ -142,14 +142,14 @@ def _plan(progress: TourProgress) -> Reply:
     ]
     if there and progress.conversation.has_tools("read"):
         calls.append(Call("read", {"file_path": SCRATCH_FILE}))
-    return Reply(f"{text} For what comes I keep a **todo list**.".strip(), tuple(calls))
+    return Reply(f"{text} For the next steps I keep a **to-do list**.".strip(), tuple(calls))
 
 
 def _write(progress: TourProgress) -> Reply:
     return Reply(
         "Now a **change**. I want to create a scratch file, and you are asked first: the dialog "
         "shows exactly what would be written. Allow it once, for the whole session, or reject "
-        "it with a word to me.",
+        "it with a comment for me.",
         (*_mark(progress, "write"), Call("write", {"file_path": SCRATCH_FILE, "content": _TEXT})),
     )
 
@@ -157,7 +157,7 @@ def _write(progress: TourProgress) -> Reply:
 def _edit(progress: TourProgress) -> Reply:
     return Reply(
         f"{_outcome(progress)} Next I **edit** one line. The dialog shows a diff, and what you "
-        "see there is what is done, to the letter.".strip(),
+        "see there is exactly what is done.".strip(),
         (
             *_mark(progress, "edit"),
             Call("edit", {"file_path": SCRATCH_FILE, "old_string": _OLD, "new_string": _NEW}),
@@ -168,9 +168,9 @@ def _edit(progress: TourProgress) -> Reply:
 def _command(progress: TourProgress) -> Reply:
     command = _LOOP if progress.succeeded("write") else "date"
     return Reply(
-        f"{_outcome(progress)} Now a **command**. One that is proven to only read runs without "
-        "asking; for any other the dialog names each part and why it asks. Its output is shown "
-        "while it runs.".strip(),
+        f"{_outcome(progress)} Now a **command**. Commands that are proven to only read run "
+        "without asking; for others the dialog shows each part and why it asks. The output is "
+        "shown while it runs.".strip(),
         (*_mark(progress, "command"), Call("bash", {"command": command})),
     )
 
@@ -189,7 +189,7 @@ def _tidy(progress: TourProgress) -> Reply:
         for item, stage in _items(progress)
     ]
     return Reply(
-        f"{_outcome(progress)} The todo list is up to date again.".strip(),
+        f"{_outcome(progress)} The to-do list is up to date again.".strip(),
         (Call("todowrite", {"todos": todo_items(*items)}),),
     )
 
@@ -335,4 +335,5 @@ def _next_stage(progress: TourProgress) -> Stage | None:
 
 def _farewell(progress: TourProgress) -> Reply:
     start = "That was the tour." if progress.completed_calls else "No tools are offered to me here."
-    return Reply(f"{start} Three things to know:\n\n{CONNECT}\n\n`help` lists what else I follow.")
+    more = "`help` lists what else I understand."
+    return Reply(f"{start} Three things to know:\n\n{CONNECT}\n\n{more}")

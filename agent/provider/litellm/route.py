@@ -53,8 +53,8 @@ def litellm_route(catalog: Catalog, provider: str) -> Route:
     settings, way = access.settings_of(provider), access.connection(provider)
     if settings.proxy:
         raise ConfigError(
-            f"{provider} is asked through litellm, which takes a proxy from HTTPS_PROXY alone: "
-            f"take provider.{provider}.options.proxy out of the config."
+            f"{provider} is used through litellm, which takes its proxy only from HTTPS_PROXY: "
+            f"remove provider.{provider}.options.proxy from the config."
         )
     prefix = _prefix(spec, settings, listed=spec is None and catalog.known_to_litellm(provider))
     knows_address = prefix.partition("/")[0] not in ("openai", "ollama_chat") and not (

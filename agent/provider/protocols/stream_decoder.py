@@ -263,8 +263,8 @@ def unreadable_error(provider: str, event: SseEvent) -> ProviderError:
     if event.event == BODY:
         return ProviderError(
             ProviderErrorKind.INVALID_REQUEST,
-            f"{provider} sent something that is no answer of a model, such as a web "
-            "page. Check its base URL.",
+            f"{provider} sent something other than a model response, such as a web page. Check its "
+            "base URL.",
         )
     return connection_error(provider, "it sent data that cannot be read")
 

@@ -446,7 +446,7 @@ async def fetch_text(url: str) -> tuple[str, str]:
     parts = _url_parts(url)
     local = parts is not None and parts[1] in {"localhost", "127.0.0.1", "::1"}
     if parts is None or (parts[0] != "https" and not (parts[0] == "http" and local)):
-        return "", "only https addresses without a password are asked"
+        return "", "only https addresses without a password are fetched"
     import httpx2  # loaded only where an address is configured
 
     try:

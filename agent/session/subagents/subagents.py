@@ -341,7 +341,7 @@ class Subagents:
         made for it."""
         if self._worktrees is None or not self._agents.get(request.agent).worktree:
             return WorkPlace(caller.directory, caller.project, "")
-        progress("Making a worktree")
+        progress("Creating a worktree")
         plain = re.sub(r"[^A-Za-z0-9]+", "-", request.agent).strip("-")[:MAX_AGENT_NAME]
         name = f"{plain or 'agent'}-{request.session_id[-UNIQUE_CHARACTERS:].lower()}"
         try:

@@ -21,7 +21,7 @@ from agent.records.requests import Action, PermissionNeed
 from agent.tools.core.base import ToolContext
 
 SENSITIVE_REASON = "may contain secrets"
-PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
+PROTECTED_REASON = "controls the agent or the repository, so it always asks"
 OUTSIDE_REASON = "outside the project"
 
 MAX_WALKED = 10_000
@@ -241,7 +241,7 @@ def os_error_message(error: OSError, shown: str, doing: str) -> ToolError:
         errno.ENOSPC: "the disk is full",
         errno.EDQUOT: "the disk quota is used up",
         errno.EROFS: "the file system is read-only",
-        errno.ELOOP: "its links lead in a circle or were changed meanwhile",
+        errno.ELOOP: "its links form a loop or were changed in the meantime",
         errno.ENOTDIR: "a part of its path is not a folder",
         errno.EISDIR: "it is a folder",
         errno.ENAMETOOLONG: "its name is too long",

@@ -90,9 +90,9 @@ def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iter
             if one.action == "allow"
             else "is not proven to only read"
         )
-        yield f"no rule of yours matches it; it {only}"
+        yield f"none of your rules matches it; it {only}"
     elif rule.source == DEFAULT:
-        yield f"no rule of yours matches it; {need.permission} is {rule.action} by default"
+        yield f"none of your rules matches it; {need.permission} is {rule.action} by default"
     elif f"`{rule.pattern}`" not in one.reason:
         yield f"the rule is {rule.permission} `{rule.pattern}`: {rule.action} ({rule.source})"
     if need.strict == "unknown":

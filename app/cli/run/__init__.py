@@ -111,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         *("-w", "--worktree"),
         metavar="NAME",
-        help="work in a new git worktree of this name, with a branch of its own",
+        help="work in a new git worktree of this name, with its own branch",
     )
     add("--title", metavar="TEXT", help="the title of a new session")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")

@@ -237,7 +237,7 @@ class StreamedRun:
                 if isinstance(message, dict):
                     await self._take(message)
                 else:
-                    report("A line of standard input is no JSON object and was ignored.")
+                    report("A line of standard input is not a JSON object and was ignored.")
         finally:
             self._ended = True
             self._prompts.put_nowait(None)

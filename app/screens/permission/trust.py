@@ -27,7 +27,7 @@ HEADINGS: dict["TrustStatus", str] = {
     "nothing": "There is nothing here to trust",
 }
 KEYS: dict["TrustStatus", tuple[tuple[str, str], ...]] = {
-    "open": (("y", "trust"), ("n", "don't"), ("esc", "don't, and ask next time")),
+    "open": (("y", "trust"), ("n", "don't trust"), ("esc", "ask next time")),
     "trusted": (("r", "revoke"), ("esc", "close")),
     "refused": (("y", "trust"), ("esc", "close")),
     "nothing": (("y", "trust subfolders too"), ("esc", "close")),

@@ -43,7 +43,7 @@ class SessionListScreen(Picker):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "everywhere", "All folders", priority=True),
         Binding("shift+tab", "archived", "Archived too", priority=True),
-        Binding("ctrl+o", "leave('review')", "Review", priority=True),
+        Binding("ctrl+o", "leave('review')", "History", priority=True),
         Binding("ctrl+k", "leave('fork')", "Fork", priority=True),
         Binding("ctrl+f", "pin", "Pin", priority=True),
         Binding("ctrl+r", "rename", "Rename", priority=True),
@@ -65,7 +65,7 @@ class SessionListScreen(Picker):
             (),
             current=current,
             hints=(
-                ("ctrl+o", "view"),
+                ("ctrl+o", "history"),
                 ("ctrl+k", "fork"),
                 ("ctrl+f", "pin"),
                 ("ctrl+r", "rename"),

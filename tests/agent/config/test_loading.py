@@ -349,9 +349,8 @@ def test_an_untrusted_project_only_tightens(setting):
     assert rules == [("read", "deny")]
     assert loaded.notices == (
         (
-            "opencode.json: model, provider, agent, instructions, its allow rules ignored, since"
-            " this folder is not trusted (/trust); of its settings only the ask and deny rules"
-            " apply."
+            "opencode.json: model, provider, agent, instructions, its allow rules ignored,"
+            " because this folder is not trusted (/trust); only its ask and deny rules apply."
         ),
     )
     assert "s3cret" not in repr(loaded)

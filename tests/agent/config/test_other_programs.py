@@ -182,7 +182,7 @@ def test_variables_without_effect_are_reported_in_one_sentence(setting: Setting)
     setting.env |= {"OPENCODE_AUTH_CONTENT": "secret", "OPENCODE_DB": "x.db"}
     (notice,) = setting.load().notices
     assert "OPENCODE_AUTH_CONTENT: keys come from the providers' own variables" in notice
-    assert "OPENCODE_DB: sessions have a folder of their own" in notice
+    assert "OPENCODE_DB: sessions have their own folder" in notice
     assert "secret" not in notice
 
 
@@ -272,7 +272,7 @@ def test_a_projects_allow_rules_count_only_with_trust_and_are_shown_first(
     assert ruled(trusted=False) == denied
     assert ruled(trusted=True) == [("edit", "sub/docs/*", "allow"), *denied]
     loaded = load_config(directory, setting.project, setting.env)
-    assert "its allow rules ignored, since this folder is not trusted" in loaded.notices[0]
+    assert "its allow rules ignored, because this folder is not trusted" in loaded.notices[0]
     found = scan_project(directory, setting.project, Paths.find(setting.env), setting.env)
     assert [(each.kind, each.name, each.detail) for each in found.runs] == [
         ("allowed without asking", "edit", "sub/docs/*")

@@ -99,8 +99,8 @@ async def test_undo_takes_back_the_newest_turn(tmp_path: Path) -> None:
         assert plan is not None
         assert (plan.text, plan.messages) == ("PROMPT-TWO", 3)
         assert [(file.path, file.effect) for file in plan.files] == [
-            ("f.txt", "is reverted"),
-            ("g.txt", "is deleted"),
+            ("f.txt", "will be reverted"),
+            ("g.txt", "will be deleted"),
         ]
         await undo.undo(plan, files=True, conversation=True)
         assert (harness.folder / "f.txt").read_text() == "one"

@@ -65,14 +65,14 @@ async def test_undo_and_redo_restore_files_and_prompts(tmp_path: Path, *, reposi
         made = await plan(harness, session)
         assert (made.text, made.messages) == ("second", 3)
         assert [(f.path, f.effect, f.modified_since) for f in made.files] == [
-            ("a.txt", "is reverted", False)
+            ("a.txt", "will be reverted", False)
         ]
         assert await undo.undo(made, files=True, conversation=True) == ()
         assert files(harness.folder) == states[1]
         made = await plan(harness, session)
         assert {f.path: f.effect for f in made.files} == {
-            "new.txt": "is deleted",
-            "old.txt": "is restored",
+            "new.txt": "will be deleted",
+            "old.txt": "will be restored",
         }
         await undo.undo(made, files=True, conversation=True)
         assert files(harness.folder) == states[0]
@@ -232,8 +232,8 @@ async def test_a_large_file_written_by_a_command_is_reported(tmp_path: Path) -> 
         made = await plan(harness, session)
         assert made.not_restorable == ("new.bin", "old [1].bin")
         assert {f.path: f.effect for f in made.files} == {
-            "made": "is deleted",
-            "grown.log": "is restored",
+            "made": "will be deleted",
+            "grown.log": "will be restored",
         }
         await harness.runtime.sessions.undo.undo(
             made, files=True, conversation=True, overwrite=True
@@ -529,7 +529,7 @@ async def test_what_a_turn_did_beside_the_files_is_restored_or_named(tmp_path: P
         await turn(harness, session, "go", answer(Call("bash", {"command": work})))
         made = await plan(harness, session)
         assert [(file.path, file.effect) for file in made.files] == [
-            ("run.sh", "is no longer executable")
+            ("run.sh", "will no longer be executable")
         ]
         assert made.not_restorable == ("a.ign",)
         (note,) = made.notes

@@ -59,8 +59,8 @@ async def test_edits_where_the_project_has_no_snapshots_are_undone(
         undo = harness.runtime.sessions.undo
         made = await plan(harness, session)
         assert [(f.path, f.effect, f.modified_since) for f in made.files] == [
-            ("sub/run.sh", "is reverted", False),
-            ("sub/x.txt", "is reverted", False),
+            ("sub/run.sh", "will be reverted", False),
+            ("sub/x.txt", "will be reverted", False),
         ]
         assert made.not_restorable == ()
         shown = await undo.changes.diffs(await harness.messages(session))
@@ -75,9 +75,9 @@ async def test_edits_where_the_project_has_no_snapshots_are_undone(
         assert os.access(harness.folder / "sub/run.sh", os.X_OK)
         made = await plan(harness, session)
         assert {f.path: f.effect for f in made.files} == {
-            "own.txt": "is deleted",
-            "sub/deep/new.txt": "is deleted",
-            "sub/x.txt": "is reverted",
+            "own.txt": "will be deleted",
+            "sub/deep/new.txt": "will be deleted",
+            "sub/x.txt": "will be reverted",
         }
         assert await undo.undo(made, files=True, conversation=True) == ()
         assert files(harness.folder) == states[0]
@@ -106,10 +106,10 @@ async def test_only_the_agents_edits_are_undone_where_there_are_no_snapshots(
         (harness.folder / "sub/x.txt").write_text("theirs\n")
         made = await plan(harness, session)
         assert {f.path: (f.effect, f.modified_since) for f in made.files} == {
-            "sub/go.sh": ("is deleted", False),
-            "sub/old.txt": ("is restored", False),
-            "sub/run.sh": ("is restored", False),
-            "sub/x.txt": ("is reverted", True),
+            "sub/go.sh": ("will be deleted", False),
+            "sub/old.txt": ("will be restored", False),
+            "sub/run.sh": ("will be restored", False),
+            "sub/x.txt": ("will be reverted", True),
         }
         listed = kind in {"repository", "no repository above"}
         assert made.nested_repositories == (("sub",) if listed else ())

@@ -74,7 +74,7 @@ async def test_the_demo_is_used_when_it_is_named(start: Starter) -> None:
         await running.until(lambda: not isinstance(running.app.screen, Picker))
         assert running.prompt == "hello"
         await running.pilot.press("enter")
-        await running.until_shown("not a request that I follow")
+        await running.until_shown("I do not understand that request")
         await running.until_idle()
 
 

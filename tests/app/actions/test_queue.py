@@ -36,7 +36,7 @@ async def test_up_on_an_empty_prompt_edits_the_newest_queued_message(start: Star
     async with start() as running:
         await slow(running)
         await queued(running, "first", "second")
-        await running.until_shown("2 messages waiting")
+        await running.until_shown("2 messages queued")
         await running.pilot.press("up")
         await running.until(lambda: running.prompt == "second")
         await running.pilot.press("ctrl+u", "up")
@@ -123,7 +123,7 @@ async def test_queued_messages_show_when_they_are_sent(
         await running.type("/queue", "enter")
         await running.until_shown("Queued messages")
         await running.until_shown("with your next message")
-        assert "change when" not in running.text()
+        assert "when to send" not in running.text()
         await running.pilot.press("escape")
         await running.type("go on", "enter")
         await running.until_shown("both were read")

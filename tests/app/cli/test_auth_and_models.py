@@ -139,7 +139,7 @@ def test_login_without_a_provider_needs_a_terminal(folder: Path) -> None:
 
 def test_a_variable_that_overrides_the_stored_key_is_named(folder: Path) -> None:
     done = run(folder, "auth", "login", "groq", given=KEY, env={"GROQ_API_KEY": "gsk-other-key"})
-    assert "the one in GROQ_API_KEY is used first" in done.stderr
+    assert "the one in GROQ_API_KEY takes precedence" in done.stderr
     logout = run(folder, "auth", "logout", "groq", env={"GROQ_API_KEY": "gsk-other-key"})
     assert "The one in GROQ_API_KEY is still used." in logout.stderr
 

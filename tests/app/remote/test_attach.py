@@ -212,7 +212,7 @@ async def test_a_change_is_undone_and_redone(served: Served, attach: Attach) -> 
         await running.until_shown("Written.")
         await running.until_idle()
         await running.type("/undo", "enter")
-        await running.until_shown("is deleted")
+        await running.until_shown("will be deleted")
         await running.pilot.press("enter")
         await running.until(lambda: not changed.exists() and running.prompt == "write it")
         await running.pilot.press("ctrl+c")
@@ -236,7 +236,7 @@ async def test_redo_restores_one_prompt_after_the_other(served: Served, attach: 
             await running.until_idle()
         for prompt in ("write b.txt", "write a.txt"):
             await running.type("/undo", "enter")
-            await running.until_shown("is deleted")
+            await running.until_shown("will be deleted")
             await running.pilot.press("enter")
             await running.until(lambda prompt=prompt: running.prompt == prompt)
             await running.pilot.press("ctrl+c")

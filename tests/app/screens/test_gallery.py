@@ -121,7 +121,7 @@ def todo() -> PageScreen:
         TodoItem("Add a test"),
         TodoItem("Rewrite the exporter", "cancelled"),
     )
-    return PageScreen("Todo", todo_text(items))
+    return PageScreen("To-do list", todo_text(items))
 
 
 def code_login() -> CodeLoginScreen:

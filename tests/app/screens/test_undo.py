@@ -18,9 +18,9 @@ PLAN = UndoPlan(
     text="Rename [the] import\nand its test",
     messages=5,
     files=(
-        UndoFile("src/reader.py", "is reverted"),
-        UndoFile("src/new.py", "is deleted"),
-        UndoFile("src/theirs.py", "is restored", modified_since=True),
+        UndoFile("src/reader.py", "will be reverted"),
+        UndoFile("src/new.py", "will be deleted"),
+        UndoFile("src/theirs.py", "will be restored", modified_since=True),
     ),
     not_restorable=("vendor/lib/x.c",),
     nested_repositories=("sub",),
@@ -55,7 +55,7 @@ async def test_without_files_only_the_conversation_can_be_undone() -> None:
         assert host.outcomes == []
         shown = screen_text(host)
         assert "and no file" in shown
-        assert "enter undo   esc nothing\n" in shown
+        assert "enter undo   esc cancel\n" in shown
 
 
 async def test_snapshots_of_the_preview() -> None:

@@ -120,7 +120,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "text": lambda: TextScreen(ALL, ALL),
     "confirm": lambda: ConfirmScreen(ALL, ALL),
     "status": lambda: PageScreen(ALL, status_text([Fact("Session", ALL)])),
-    "todo": lambda: PageScreen("Todo", todo_text([TodoItem(text) for text in ODD])),
+    "todo": lambda: PageScreen("To-do list", todo_text([TodoItem(text) for text in ODD])),
     "permission": lambda: PermissionScreen(
         replace(request(blocks=blocks("\n".join(ODD))), heading=ALL, folder=ALL), grace=0
     ),

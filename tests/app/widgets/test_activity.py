@@ -37,7 +37,7 @@ def test_a_long_command_can_be_moved_to_the_background() -> None:
     )
     assert "background" not in activity_text(work, 11.0, "◐", 80).plain
     assert activity_text(work, 12.0, "◐", 100).plain.endswith(
-        "2 messages waiting, ↑ to edit   ctrl+b to background   esc to interrupt"
+        "2 messages queued, ↑ to edit   ctrl+b to background   esc to interrupt"
     )
     middle = activity_text(work, 12.0, "◐", 60).plain
     assert middle.endswith(" ctrl+b to background   esc to interrupt")
@@ -80,4 +80,4 @@ async def test_tokens_are_updated_with_the_next_tick_of_the_clock() -> None:
                 await pilot.pause()
         line.show(replace(line.activity, output=600, queued=1))
         assert "600 tokens" in shown()
-        assert "1 message waiting" in shown()
+        assert "1 message queued" in shown()

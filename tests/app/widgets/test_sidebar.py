@@ -63,7 +63,7 @@ def test_it_shows_only_sections_with_content() -> None:
     ):
         assert expected in text
     assert rows(SidebarContent()) == [""]
-    assert "Todo" not in "\n".join(rows(replace(FULL, todos=())))
+    assert "To-do" not in "\n".join(rows(replace(FULL, todos=())))
 
 
 def test_every_row_fits() -> None:

@@ -173,7 +173,7 @@ def test_each_ignored_file_is_named_once(
     (installed.project / "opencode.json").write_text(json.dumps(settings))
     scripted.server.always(answer(Text("ok")))
     first, second = run(installed, "a").stderr.decode().splitlines()
-    assert first.startswith("opencode.json: model, mcp ignored, since this folder is not trusted")
+    assert first.startswith("opencode.json: model, mcp ignored, because this folder is not trusted")
     assert second.endswith("is not trusted. Add --trust to use its files in this run.")
     (installed.project / "AGENTS.md").write_text("Say moin.\n")
     _, second = run(installed, "a").stderr.decode().splitlines()
