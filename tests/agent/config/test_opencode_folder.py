@@ -109,7 +109,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
             config = runtime.config.config
             assert (config.theme, config.ui.diffs) == ("gruvbox", "unified")
             # Only settings without effect are reported, with the reason.
-            parts = [part for notice in runtime.notices for part in notice.split("; line ")]
+            parts = [part for notice in runtime.notices for part in notice.split("\n")]
             named = sorted(part.split(": ", 1)[1].split()[0] for part in parts)
             assert named == ["autoupdate", "plugin", "share"]
             agents = {info.name: info for info in runtime.agents.listed()}
