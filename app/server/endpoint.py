@@ -12,6 +12,7 @@ from starlette.routing import Route
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from app.server.bodies import NoBody
+from app.server.errors import RequestError
 
 Handler = Callable[[Request], Awaitable[Json | Response]]
 
@@ -33,7 +34,16 @@ class Endpoint:
 
     def route(self) -> Route:
         async def answer(request: Request) -> Response:
+            self._check_query(request)
             result = await self.handler(request)
             return result if isinstance(result, Response) else JSONResponse(result)
 
         return Route(self.path, answer, methods=[self.method])
+
+    def _check_query(self, request: Request) -> None:
+        """Raise ``RequestError`` for a word that a parameter does not take."""
+        for name, schema in self.query.items():
+            words = schema.get("enum") if isinstance(schema, dict) else None
+            given = request.query_params.get(name)
+            if isinstance(words, list) and given is not None and given not in words:
+                raise RequestError(400, f"{name} is {' or '.join(map(str, words))}.")

@@ -44,7 +44,14 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
         runtime.agents.get(body.agent)
     if not text.strip() and subtask is None and not files and not mentions:
         raise RequestError(400, "The prompt is empty.")
-    typed = [m for m in mentions_in(text, runtime.directory) if m.path not in _paths(mentions)]
+    for mention in mentions:
+        refuse_outside(mention, runtime)
+    # A file outside the project that the text names is not attached: the agent asks to read it.
+    typed = [
+        mention
+        for mention in mentions_in(text, runtime.directory)
+        if mention.path not in _paths(mentions) and not _is_outside(mention, runtime)
+    ]
     typed += resources_in(text, runtime.mcp.resource_uris())
     return PromptInput(
         text=text or (subtask.description if subtask is not None else ""),
@@ -58,6 +65,17 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
         context=body.system,
         answered=not body.no_reply,
     )
+
+
+def refuse_outside(mention: Mention, runtime: Runtime) -> None:
+    """Raise ``RequestError`` for a file outside the project, links followed."""
+    if _is_outside(mention, runtime):
+        raise RequestError(403, f"{mention.path} is outside the project.")
+
+
+def _is_outside(mention: Mention, runtime: Runtime) -> bool:
+    found = (runtime.directory / mention.path).resolve()
+    return not found.is_relative_to(runtime.project.resolve())
 
 
 def _paths(mentions: list[Mention]) -> set[str]:

@@ -12,6 +12,7 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
 from agent.session.api import PromptInput
+from agent.session.prompt.mentions import mentions_in
 from agent.transfer import opencode_shapes as shapes
 from app.server.answers import (
     FileDiffAnswer,
@@ -33,7 +34,7 @@ from app.server.bodies import (
 from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
 from app.server.folders import Folder, Folders
-from app.server.prompt_content import prompt_of
+from app.server.prompt_content import prompt_of, refuse_outside
 
 MAX_DIGITS = 15
 """Digits of a number in a query: times in milliseconds have 13."""
@@ -230,6 +231,8 @@ class SessionRoutes:
     async def command(self, request: Request) -> Json:
         folder, session = await self._named(request)
         body = await read_body(request, CommandBody)
+        for mention in mentions_in(body.arguments, folder.runtime.directory):
+            refuse_outside(mention, folder.runtime)
         base = PromptInput(text="", agent=body.agent, model=body.model, effort=body.variant)
         made = await folder.runtime.commands.prompt(
             body.command.removeprefix("/"), body.arguments, session, base

@@ -11,6 +11,7 @@ from agent.records.errors import ConfigError
 from app.server.access import MAX_BODY, load_token
 from app.server.serving import listen
 from tests.app.server.conftest import TOKEN, Served
+from tests.support.script import Finish, Text, answer
 
 
 async def status(served: Served, path: str = "/path", **headers: str) -> int:
@@ -171,6 +172,25 @@ async def test_files_outside_the_project_are_refused(served: Served) -> None:
     for path in ("..", "/", "up"):
         answer = await served.client.get("/file", params={"path": path})
         assert answer.status_code == 403, path
+
+
+async def test_prompts_attach_no_file_outside_the_project(served: Served) -> None:
+    secret = served.project.parent / "secret.txt"
+    secret.write_text("the secret words\n")
+    (served.project / "link.txt").symlink_to(secret)
+    served.model.script(answer(Text("I see a name."), Finish("end")))
+    session = await served.session()
+    path = f"/session/{session}"
+    for url in (secret.as_uri(), (served.project / "link.txt").as_uri()):
+        body = {"parts": [{"type": "file", "mime": "text/plain", "url": url}]}
+        await served.call("POST", f"{path}/message", body, status=403)
+    command = {"command": "review", "arguments": f"@{secret}"}
+    await served.call("POST", f"{path}/command", command, status=403)
+    body = {"parts": [{"type": "text", "text": f"read @{secret} and @link.txt"}]}
+    await served.call("POST", f"{path}/message", body)
+    (request,) = served.model.requests
+    assert "secret.txt" in str(request.body)
+    assert "the secret words" not in str(request.body)
 
 
 def test_the_token_is_for_its_owner_alone(tmp_path: Path) -> None:

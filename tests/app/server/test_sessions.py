@@ -234,6 +234,12 @@ async def test_clients_read_the_folder_in_opencodes_shapes(served: Served) -> No
         assert model["capabilities"]["interleaved"] is False
 
 
+async def test_words_that_a_query_does_not_take_are_refused(served: Served) -> None:
+    for query in ("vcs/diff?mode=all", "find/file?query=a&type=link", "session?roots=perhaps"):
+        refused = await served.call("GET", f"/{query}", status=400)
+        assert " or " in refused["data"]["message"]
+
+
 async def test_the_branch_and_its_changes(served: Served) -> None:
     for arguments in ("init -q -b main", "add .", "commit -q --allow-empty -m first"):
         identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
