@@ -309,11 +309,7 @@ async def read_settings(
 
     Listing a file runs nothing and follows no include.
     """
-    listed = await run_git(
-        *("config", "--file", str(config), "--no-includes", "--null", "--list"),
-        directory="/",
-        timeout=timeout,
-    )
+    listed = await _listed_settings(config, timeout)
     found: list[tuple[str, str]] = []
     for key, value in _entries(listed):
         section, _, rest = key.partition(".")
@@ -321,6 +317,30 @@ async def read_settings(
         if key in DATA_KEYS or (name != rest and name in branch_keys.get(section, ())):
             found.append((key, value))
     return tuple(found)
+
+
+_listed: dict[Path, tuple[tuple[int, ...], bytes]] = {}
+"""The settings in files as git listed them, with the state of the file then."""
+
+
+async def _listed_settings(config: Path, timeout: float) -> bytes | None:
+    """Return the output of ``git config --list`` for the file *config*: git runs only if the file
+    has changed since."""
+    try:
+        info = await asyncio.to_thread(config.stat)
+    except OSError:
+        return None
+    state = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    if config in _listed and _listed[config][0] == state:
+        return _listed[config][1]
+    listed = await run_git(
+        *("config", "--file", str(config), "--no-includes", "--null", "--list"),
+        directory="/",
+        timeout=timeout,
+    )
+    if listed is not None:
+        _listed[config] = (state, listed)
+    return listed
 
 
 async def read_user_settings() -> Settings:

@@ -6,7 +6,15 @@ several files or none, ``tracker`` remembers what each session has read, seriali
 the interface of the user's editor.
 """
 
-from agent.files.disk import FileContent, FileStamp, load, replace_file, run_to_end, stamp_of
+from agent.files.disk import (
+    FileContent,
+    FileStamp,
+    load,
+    printable,
+    replace_file,
+    run_to_end,
+    stamp_of,
+)
 from agent.files.text import TextFile, decode, detect, is_binary
 from agent.files.tracker import Editor, EditorRefused, FileTracker
 from agent.files.transaction import FileStep, FileStepFailed, PutFile, RemoveFile, change_all
@@ -27,6 +35,7 @@ __all__ = [
     "detect",
     "is_binary",
     "load",
+    "printable",
     "replace_file",
     "run_to_end",
     "stamp_of",

@@ -303,3 +303,12 @@ async def run_to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     except asyncio.CancelledError:
         await asyncio.wait({task})
         raise
+
+
+def printable(text: str) -> str:
+    """Return a file name with bytes that are no UTF-8 as U+FFFD, so that it can be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ctypes
 import importlib.util
 import logging
 import sys
@@ -186,6 +185,8 @@ def _stop_thread(thread: threading.Thread) -> None:
     A thread that sleeps stays, and is harmless.
     """
     if thread.ident is not None:
+        import ctypes  # needed for a plugin that hangs
+
         ended = ctypes.py_object(SystemExit)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ended)
 

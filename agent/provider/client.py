@@ -121,7 +121,7 @@ class ReasoningContent:
     opaque: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@frozen(weakref_slot=True)
 class ToolCallContent:
     call_id: str
     name: str
@@ -144,7 +144,7 @@ class UserTurn:
     role: Literal["user"] = "user"
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@frozen(weakref_slot=True)
 class AssistantTurn:
     """One response of a model."""
 
@@ -166,7 +166,7 @@ class ToolTurn:
 Turn: TypeAlias = UserTurn | AssistantTurn | ToolTurn
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@frozen(weakref_slot=True)
 class ToolSchema:
     """A tool as the model sees it."""
 

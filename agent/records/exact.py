@@ -73,6 +73,18 @@ class ExactReader:
             return self._record(kind)
         raise InexactValue(f"{kind} is left to pydantic")
 
+    def _when_given(self, kind: Any) -> Read:
+        """Return a function that takes *kind* apart for the first value, since most settings and
+        many fields are never given."""
+        made: list[Read] = []
+
+        def read(value: Any) -> Any:
+            if not made:
+                made.append(self._read(kind))
+            return made[0](value)
+
+        return read
+
     def _tagged(self, kinds: Iterable[type], name: str) -> Read:
         by_tag: dict[str, type] = {}
         for kind in kinds:
@@ -92,7 +104,7 @@ class ExactReader:
     def _record(self, kind: type) -> Read:
         hints = get_type_hints(kind, include_extras=True)
         fields: dict[str, tuple[str, frozenset[type], Read]] = {
-            self._key_of(kind, name): (name, _as_they_are(hint), self._read(hint))
+            self._key_of(kind, name): (name, _as_they_are(hint), self._when_given(hint))
             for name, hint in hints.items()
             if get_origin(hint) is not ClassVar
         }

@@ -21,15 +21,20 @@ T = TypeVar("T")
 def frozen(cls: type[T], /) -> type[T]: ...
 @overload
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
-def frozen(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
-    """Return *cls* as a frozen dataclass with slots; with *kw_only* all its fields are keywords."""
+def frozen(
+    *, kw_only: bool = False, weakref_slot: bool = False
+) -> Callable[[type[T]], type[T]]: ...
+def frozen(
+    cls: type[Any] | None = None, /, *, kw_only: bool = False, weakref_slot: bool = False
+) -> Any:
+    """Return *cls* as a frozen dataclass with slots; with *kw_only* all its fields are keywords,
+    with *weakref_slot* there can be weak references to its objects."""
     if cls is None:
-        return partial(_slotted, kw_only=kw_only)
-    return _slotted(cls, kw_only=kw_only)
+        return partial(_slotted, kw_only=kw_only, weakref_slot=weakref_slot)
+    return _slotted(cls, kw_only=kw_only, weakref_slot=weakref_slot)
 
 
-def _slotted(cls: type[Any], *, kw_only: bool) -> type[Any]:
+def _slotted(cls: type[Any], *, kw_only: bool, weakref_slot: bool) -> type[Any]:
     inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
     slots = tuple(
         name
@@ -44,7 +49,8 @@ def _slotted(cls: type[Any], *, kw_only: bool) -> type[Any]:
         own |= {"__eq__": _equal, "__hash__": _hash}
     own = {"__init__": _Init(), "__repr__": _repr, **own}
     own |= {name: _Described(name, cls, kw_only) for name in _DESCRIBED}
-    own |= {"__slots__": slots, "__setattr__": _refuse, "__delattr__": _refuse}
+    own["__slots__"] = (*slots, "__weakref__") if weakref_slot else slots
+    own |= {"__setattr__": _refuse, "__delattr__": _refuse}
     own |= {"__getstate__": _state, "__setstate__": _restore}
     metaclass: Any = type(cls)
     made: type[Any] = metaclass(cls.__name__, cls.__bases__, own)

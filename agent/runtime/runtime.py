@@ -6,6 +6,7 @@ else builds a service.
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -80,7 +81,6 @@ from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Truncator
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolServices, build_tools
-from agent.tools.search.file_index import FileIndex
 from agent.tools.shell.shells import Shells
 from agent.tracing import Tracing
 
@@ -91,6 +91,23 @@ class FileNames(Protocol):
     """Search for files by parts of their names."""
 
     def matches(self, typed: str, limit: int = 50) -> AsyncIterator[tuple[str, ...]]: ...
+
+
+class _FolderFiles:
+    """The files of a folder, whose index is made for the first search."""
+
+    def __init__(self, directory: str, project: str) -> None:
+        self._directory = directory
+        self._project = project
+
+    @functools.cached_property
+    def _index(self) -> FileNames:
+        from agent.tools.search.file_index import FileIndex  # only where files are mentioned
+
+        return FileIndex(self._directory, self._project)
+
+    def matches(self, typed: str, limit: int = 50) -> AsyncIterator[tuple[str, ...]]:
+        return self._index.matches(typed, limit)
 
 
 MakeSessions = Callable[[TurnServices, SessionRepository], SessionService]
@@ -384,7 +401,7 @@ def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) 
         mcp=_mcp_servers(opened, loaded, services, sandbox),
         commands=SlashCommands(loaded, agents, guidance, services.pipeline, opened.editor),
         code=code,
-        files=FileIndex(str(opened.directory), str(opened.project)),
+        files=_FolderFiles(str(opened.directory), str(opened.project)),
         git_status=partial(git, str(opened.directory), "status", "--porcelain=v2", "--branch"),
         changes=LocalChanges(opened.project),
     )

@@ -11,7 +11,7 @@ from agent.records.errors import SessionNotFound
 from agent.records.memory import MemoryLine, MemoryOrigin
 from agent.records.requests import PermissionReply
 from agent.redact import without_known_secrets
-from agent.session.prompt.guidance import InstructionDraft, InstructionEditor
+from agent.session.prompt.instruction_editor import InstructionDraft, InstructionEditor
 from agent.session.quick_question import QuickQuestions
 from agent.store.store import Store
 

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import logging
 import os
-import platform
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -57,7 +56,7 @@ class Lease:
 @functools.cache
 def machine() -> str:
     """Return an id of this boot and process-number space: pids are comparable only within one."""
-    parts = [platform.node()]
+    parts = [os.uname().nodename]
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
         parts += [boot.strip(), str(Path("/proc/self/ns/pid").readlink())]

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from pydantic import AliasChoices, Field, model_validator
 
+from agent.files import printable
 from agent.permission.hard_links import Identity, kept_identities, shared_identity
 from agent.permission.protected import is_secret
 from agent.permission.read_rules import ReadRules
@@ -24,7 +25,6 @@ from agent.tools.core.truncate import MAX_BYTES, head_of, shared_width
 from agent.tools.files.paths import (
     ToolPath,
     missing_file_error,
-    printable,
     resolve_path,
     search_needs,
     show_path,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from agent.files import printable
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
@@ -19,7 +20,6 @@ from agent.tools.files.paths import (
     ToolPath,
     missing_file_error,
     os_error_message,
-    printable,
     resolve_path,
     search_needs,
 )

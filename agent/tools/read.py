@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.files import FileContent, FileStamp, load
+from agent.files import FileContent, FileStamp, load, printable
 from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
@@ -32,7 +32,6 @@ from agent.tools.files.paths import (
     ToolPath,
     missing_file_error,
     os_error_message,
-    printable,
     read_needs,
     refuse_system,
     resolve_path,

@@ -6,6 +6,7 @@ import difflib
 from pydantic import AliasChoices, Field
 
 from agent.config.markdown_files import FrontmatterError
+from agent.files import printable
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
@@ -13,7 +14,7 @@ from agent.records.requests import PermissionNeed, PermissionReply
 from agent.skills import Skill, Skills, sample_files
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
-from agent.tools.files.paths import printable, show_path
+from agent.tools.files.paths import show_path
 
 
 class SkillArgs(ToolArgs):

@@ -21,7 +21,7 @@ from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # imports the agent
-    from agent.session.prompt.guidance import InstructionDraft
+    from agent.session.prompt.instruction_editor import InstructionDraft
 
 SCOPES = {"yours": "yours", "config": "from the settings", "project": "from the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are ignored. /trust changes that."

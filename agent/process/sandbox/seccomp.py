@@ -6,7 +6,7 @@ permitted, so programs go on without it.
 """
 
 import errno
-import platform
+import os
 import struct
 from collections.abc import Iterable
 from functools import lru_cache
@@ -96,7 +96,7 @@ class Filter:
 
 def architecture() -> Architecture | None:
     """Return the architecture of this machine if filters can be made for it."""
-    machine = platform.machine()
+    machine = os.uname().machine
     return machine if machine in {"x86_64", "aarch64"} else None  # pyright: ignore[reportReturnType] - just tested
 
 

@@ -5,7 +5,7 @@ that the model knows are sent, as a reminder.
 """
 
 import datetime as dt
-import platform
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -150,8 +150,9 @@ class Environment:
             lines += _status_lines(self.git.changes)
             if self.git.commits:
                 lines += ["Recent commits:", *(f"  {commit}" for commit in self.git.commits)]
+        system = os.uname()
         lines += [
-            f"Platform: {platform.system().lower()} {platform.release()}",
+            f"Platform: {system.sysname.lower()} {system.release}",
             f"Shell: {'bash' if shutil.which('bash') else 'sh'}",
             f"Date: {self.date}",
             *([f"Model: {self.model}"] if self.model else []),

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from agent.config import env_variables
 from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, home_folder, opencode_folder
-from agent.files import decode, is_binary, load
+from agent.files import decode, is_binary, load, printable
 from agent.permission.protected import is_secret
 from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_FILES, pattern_files
 from agent.permission.trust.trust import TrustStatus
@@ -30,7 +30,6 @@ from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.messages import Completed
 from agent.session.prompt.claude_rules import rule_text, rules_for
-from agent.tools.files.paths import printable
 
 MAX_CHARACTERS = 40_000
 """Characters of one file (some 10,000 tokens); the rest is ignored with a note."""

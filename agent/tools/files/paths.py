@@ -12,6 +12,7 @@ from posixpath import dirname, expanduser, join
 from typing import Literal
 
 from agent.documentation import documentation_folder
+from agent.files import printable
 from agent.files.disk import NotRegular
 from agent.permission.protected import has_secret_name, is_guarded, is_secret
 from agent.permission.shell.paths import folder_pattern
@@ -110,15 +111,6 @@ def _pattern(path: str, *roots: str) -> str:
 def show_path(path: str, ctx: ToolContext) -> str:
     """Return *path* (absolute) relative to the project where possible, always printable."""
     return printable(_pattern(path, ctx.project, os.path.realpath(ctx.project)))
-
-
-def printable(text: str) -> str:
-    """Return a file name with bytes that are no UTF-8 as U+FFFD, so that it can be encoded."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text
 
 
 def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionNeed, ...]:

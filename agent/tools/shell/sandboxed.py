@@ -3,12 +3,12 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+from agent.files import printable
 from agent.permission.rules import NETWORK, UNSANDBOXED
 from agent.permission.sandbox.grants import requested_needs
 from agent.permission.sandbox.service import WrappedCommand
 from agent.records.requests import PermissionNeed
 from agent.tools.core.base import ToolContext
-from agent.tools.files.paths import printable
 
 if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
     from agent.permission.shell.analysis import Analysis

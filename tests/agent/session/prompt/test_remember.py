@@ -9,7 +9,7 @@ from agent.permission.trust.project_files import ProjectFindings
 from agent.permission.trust.trust import Trust, TrustStore
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.session.prompt.guidance import InstructionEditor
+from agent.session.prompt.instruction_editor import InstructionEditor
 
 ONCE = PermissionReply("once")
 

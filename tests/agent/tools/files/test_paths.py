@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.files import printable
 from agent.permission.protected import is_guarded, is_secret
 from agent.records.errors import ToolError
 from agent.tools.files.paths import (
@@ -12,7 +13,6 @@ from agent.tools.files.paths import (
     missing_file_error,
     os_error_message,
     outside_need,
-    printable,
     read_needs,
     resolve_path,
     within,
