@@ -7,11 +7,11 @@ and the other methods are shared by all classes.
 """
 
 from collections.abc import Callable
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import cache, partial
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, overload
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin, overload
 
 T = TypeVar("T")
 
@@ -42,7 +42,12 @@ def _slotted(cls: type[Any], *, kw_only: bool, weakref_slot: bool) -> type[Any]:
         if name not in inherited and get_origin(hint) is not ClassVar
     )
     own: dict[str, Any] = dict(cls.__dict__)
-    for name in (*slots, "__dict__", "__weakref__"):
+    own[_GIVEN] = {
+        name: (own.get(name, MISSING), kw_only)
+        for name, hint in cls.__annotations__.items()
+        if get_origin(hint) is not ClassVar
+    }
+    for name in (*own[_GIVEN], "__dict__", "__weakref__"):
         own.pop(name, None)
     # A class with its own __eq__ has a __hash__ of None, unless it defines that too.
     if "__eq__" not in own:
@@ -57,6 +62,9 @@ def _slotted(cls: type[Any], *, kw_only: bool, weakref_slot: bool) -> type[Any]:
     made.__qualname__ = cls.__qualname__
     return made
 
+
+_GIVEN = "__frozen_fields__"
+"""The attribute with what the body of a class gives its fields, and whether they are keywords."""
 
 _DESCRIBED = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
 """The attributes that say that a class is a dataclass, and which fields it has."""
@@ -99,8 +107,11 @@ class _Init:
 def _generated_init(cls: type[Any]) -> Any:
     space: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": MISSING}
     positional, keywords, body = ["self"], list[str](), list[str]()
-    for each in fields(cls):
-        given = value = name = each.name
+    for name, (default, all_keywords) in _given(cls).items():
+        each = cast("Field[Any]", default)
+        if not isinstance(default, Field):
+            each = field(default=default)
+        given = value = name
         if not each.init:  # set by __post_init__
             continue
         if each.default is not MISSING:
@@ -108,7 +119,8 @@ def _generated_init(cls: type[Any]) -> Any:
         elif each.default_factory is not MISSING:
             given, space[f"_{name}"] = f"{name}=_MISSING", each.default_factory
             value = f"_{name}() if {name} is _MISSING else {name}"
-        (keywords if each.kw_only else positional).append(given)
+        keyword = all_keywords if each.kw_only is MISSING else each.kw_only
+        (keywords if keyword else positional).append(given)
         body.append(f"_set(self, {name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
@@ -118,6 +130,14 @@ def _generated_init(cls: type[Any]) -> Any:
     made = space["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
+
+
+def _given(cls: type[Any]) -> dict[str, tuple[Any, bool]]:
+    """Return what a class and its bases give their fields, in order."""
+    found: dict[str, tuple[Any, bool]] = {}
+    for base in reversed(cls.__mro__):
+        found |= base.__dict__.get(_GIVEN, {})
+    return found
 
 
 @cache

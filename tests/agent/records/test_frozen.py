@@ -74,6 +74,19 @@ def test_inheritance_and_post_init() -> None:
         Child("a", more=-1)
 
 
+@frozen
+class Mixed(Base):
+    count: int = 2
+    unit: str = field(default="s", kw_only=True)
+
+
+def test_an_overridden_field_keeps_its_place() -> None:
+    assert Mixed("a", unit="m") == Mixed("a", 2, unit="m")
+    assert Mixed("a", tags=["x"]).tags == ["x"]
+    with pytest.raises(TypeError):
+        Mixed("a", 2, [], "m")  # pyright: ignore[reportCallIssue] - that is the test
+
+
 def test_fields_that_post_init_sets() -> None:
     assert repr(Derived("abc")) == "Derived(name='abc', length=3)"
     assert replace(Derived("abc"), name="d").length == 1
