@@ -13,6 +13,7 @@ from bench.file_mentions import mention_and_glob, mention_latency
 from bench.growing import growing_blocks, large_paste
 from bench.idle import idle
 from bench.long_sessions import append_lines, open_long_session
+from bench.readers import event_readers
 from bench.sandbox import sandbox
 from bench.sizes import sizes
 from bench.startup import commands, first_frame, first_prompt
@@ -38,6 +39,7 @@ ROWS: dict[str, Callable[[Testbed], list[Row]]] = {
     "rich": markdown_deltas,
     "paced": paced_deltas,
     "transports": transports,
+    "readers": event_readers,
     "steps": steps,
     "sandbox": sandbox,
     "longest": longest_task,
