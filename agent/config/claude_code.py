@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from agent.config import opencode
 from agent.config.jsonc import KeyPath
+from agent.config.opencode import with_project_folder
 from agent.config.paths import home_folder
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
@@ -219,7 +220,7 @@ def from_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]
         return {}, ignored
     servers: JsonObject = {}
     for name, entry in given.items():
-        server = _with_env_slots(entry)
+        server = _with_env_slots(with_project_folder(entry))
         if isinstance(server, dict) and server.pop("headersHelper", None) is not None:
             ignored.append((("mcpServers", name, "headersHelper"), _HELPER))
         servers[name] = server

@@ -14,6 +14,7 @@ from agent.config import (
     repeated_keys,
     validation,
 )
+from agent.config.addresses import is_near
 from agent.config.definition_files import DefinitionFile
 from agent.config.definitions import DEFINITION_READERS
 from agent.config.discovery import Source, read_source
@@ -21,7 +22,7 @@ from agent.config.jsonc import KeyPath
 from agent.config.markdown_files import FrontmatterError
 from agent.config.permission_rules import ConfigRule
 from agent.config.project_restrictions import UserOwned
-from agent.config.substitution import AllowedReads, substitute
+from agent.config.substitution import AllowedReads, Substituted, substitute
 from agent.config.validation import dotted_key
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
@@ -214,7 +215,7 @@ def _mark_broken(layer: Layer, sentence: str) -> Layer:
 def _load_user_source(
     layer: Layer, raw: JsonObject, notices: _NoticeWriter, env: Mapping[str, str]
 ) -> None:
-    values = _substituted(layer, raw, notices, env)
+    values = _substituted(layer, raw, notices, env).value
     opencode.translate(values)
     _load(layer, values, notices)
 
@@ -228,11 +229,29 @@ def _load_trusted_project(
 ) -> None:
     """Load a trusted project's file except for what a project can never set."""
     taken = project_restrictions.remove_keys(raw, trusted.own.usual)
-    values = _substituted(layer, raw, notices, env, trusted.allowed)
+    filled = _substituted(layer, raw, notices, env, trusted.allowed)
+    values = filled.value
     opencode.translate(values)
     for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
         notices.add(path, f" is ignored: {reason}")
+    for path, kind, name in filled.unlisted:
+        if kind == "variable" and path[2:] == ("options", "apiKey"):
+            _require_key(values, str(path[1]), name)
     _load(layer, values, notices)
+
+
+def _require_key(values: JsonObject, name: str, variable: str) -> None:
+    """Have the provider *name*, whose key cannot be read, need one: without it, every request to
+    a server elsewhere would fail."""
+    from urllib.parse import urlsplit  # only for such a provider
+
+    providers = values.get("provider")
+    entry = providers.get(name) if isinstance(providers, dict) else None
+    options = entry.get("options") if isinstance(entry, dict) else None
+    address = options.get("baseURL") if isinstance(options, dict) else None
+    host = urlsplit(address).hostname if isinstance(address, str) else None
+    if isinstance(entry, dict) and not is_near(host or ""):
+        entry["env"] = [variable]
 
 
 def _substituted(
@@ -241,7 +260,7 @@ def _substituted(
     notices: _NoticeWriter,
     env: Mapping[str, str],
     allowed: AllowedReads | None = None,
-) -> JsonObject:
+) -> Substituted:
     filled = substitute(raw, layer.source.folder, env, allowed)
     layer.variables = frozenset(filled.variables)
     remember_secrets(filled.secrets)
@@ -254,7 +273,7 @@ def _substituted(
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
         if _disable_incomplete_server(filled.value, path):
             notices.add(path[:2], f" is turned off, since its {path[2]} cannot be filled in")
-    return filled.value
+    return filled
 
 
 def _unlisted(found: list[tuple[KeyPath, str, str]]) -> str:

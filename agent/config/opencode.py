@@ -1,5 +1,6 @@
 """opencode's config files: other spellings of keys, unsupported keys, and ``tui.json``."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from agent.config.jsonc import KeyPath
@@ -103,9 +104,24 @@ def translate(raw: JsonObject) -> None:
         del raw["mcpServers"]
         own = _child(raw, "mcp")
         for name, server in servers.items():
-            own.setdefault(name, server)
+            own.setdefault(name, with_project_folder(server))
     for _, server in _entries(raw.get("mcp")):
         _translate_server(server)
+
+
+def with_project_folder(value: Json) -> Json:
+    """Return *value* of a server with the folder in place of the names that editors and Claude Code
+    have for the project: servers are started there."""
+    if isinstance(value, str):
+        return _PROJECT.sub(".", value)
+    if isinstance(value, list):
+        return [with_project_folder(one) for one in value]
+    if isinstance(value, dict):
+        return {key: with_project_folder(one) for key, one in value.items()}
+    return value
+
+
+_PROJECT = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|CLAUDE_PROJECT_DIR)\}")
 
 
 def remove_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:

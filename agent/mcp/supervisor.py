@@ -346,7 +346,12 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
     if isinstance(first, FileNotFoundError | NotADirectoryError) and server.command:
         if not server.folder.is_dir():
             return f"There is no folder {server.folder} to start it in."
-        return f"{server.command[0]} was not found on PATH."
+        program = server.command[0]
+        return (
+            f"There is no program {program}."
+            if "/" in program
+            else f"{program} was not found on PATH."
+        )
     if isinstance(first, PermissionError) and server.command:
         return f"{server.command[0]} cannot be run (permission denied)."
     if isinstance(first, ConnectionLost):

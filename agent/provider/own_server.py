@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from agent.config.addresses import is_near
 from agent.provider.catalog.prices import ModelFacts
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 
@@ -20,7 +20,7 @@ def base_url_of(typed: str) -> str:
     text = typed.strip()
     if "://" not in text:
         host = text.partition("/")[0].partition(":")[0]
-        text = f"{'http' if _is_near(host) else 'https'}://{text}"
+        text = f"{'http' if is_near(host) else 'https'}://{text}"
     text = ENDPOINTS.sub("", text.rstrip("/"))
     found = _split(text)
     if found is None or found.scheme not in {"http", "https"} or re.search(r"\s", text):
@@ -86,13 +86,3 @@ def _split(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return found if found.hostname and port != 0 else None
-
-
-def _is_near(host: str) -> bool:
-    """Return whether *host* is this machine or an address of a private network: no TLS there."""
-    if host == "localhost" or host.endswith(".local"):
-        return True
-    try:
-        return ip_address(host).is_private
-    except ValueError:
-        return False

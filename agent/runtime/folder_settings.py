@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,7 +41,7 @@ async def read_settings(
         once=trust_once,
     )
     trust = await resolve_trust(trust, ask)
-    if not trust.trusted:
+    if not trust.trusted and not (trust.status == "nothing" and own.project_files):
         return own, trust
     loaded = load_config(
         directory,
@@ -55,4 +56,5 @@ async def read_settings(
             if not spec.local
         },
     )
-    return loaded, trust
+    # Where nothing needs trust, the only use of the project's files is to say what has no effect.
+    return (loaded if trust.trusted else replace(own, notices=loaded.notices)), trust

@@ -213,6 +213,52 @@ async def test_a_projects_local_provider_needs_no_key(setting: Setting, name: st
     await runtime.close()
 
 
+async def test_a_projects_provider_whose_key_cannot_be_read_is_not_used(setting: Setting) -> None:
+    setting.own(OWN)
+    options = {"baseURL": "https://api.example.org/v1", "apiKey": "{env:LAB_KEY}"}
+    setting.theirs(
+        {"model": "lab/m", "provider": {"lab": {"options": options, "models": {"m": {}}}}}
+    )
+    env = {**setting.env, "LAB_KEY": "k"}
+    runtime = await open_runtime(setting.project, env=env, trust_once=True)
+    assert runtime.catalog.default_model() == "box/big"
+    (notice,) = runtime.notices
+    assert "cannot read the variable LAB_KEY" in notice
+    assert "model is ignored: there is no key for lab." in notice
+    await runtime.close()
+    setting.own({**OWN, "project_reads": ["LAB_KEY"]})
+    runtime = await open_runtime(setting.project, env=env, trust_once=True)
+    assert (runtime.catalog.default_model(), runtime.notices) == ("lab/m", ())
+    await runtime.close()
+
+
+async def test_a_projects_local_provider_is_used_without_the_key(setting: Setting) -> None:
+    options = {"baseURL": "http://localhost:8080/v1", "apiKey": "{env:LAB_KEY}"}
+    setting.theirs(
+        {"model": "lab/m", "provider": {"lab": {"options": options, "models": {"m": {}}}}}
+    )
+    runtime = await open_runtime(setting.project, env=setting.env, trust_once=True)
+    assert runtime.catalog.default_model() == "lab/m"
+    await runtime.close()
+
+
+async def test_what_has_no_effect_is_named_where_nothing_needs_trust(setting: Setting) -> None:
+    setting.theirs({"mcpServers": {"q": {"command": "x"}}}, ".claude/settings.json")
+    loaded, trust = await read_settings(setting.project, setting.project, setting.env)
+    assert trust.status == "nothing"
+    (notice,) = loaded.notices
+    assert notice.endswith("mcpServers has no effect: servers are read from .mcp.json.")
+
+
+@pytest.mark.parametrize("file", [".mcp.json", "opencode.json"])
+def test_the_names_of_editors_for_the_project_are_its_folder(setting: Setting, file: str) -> None:
+    server = {"command": "${workspaceFolder}/run.sh", "args": ["${CLAUDE_PROJECT_DIR}/a"]}
+    setting.theirs({"mcpServers": {"q": server}}, file)
+    loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
+    assert not loaded.notices
+    assert loaded.config.mcp["q"].command == ("./run.sh", "./a")
+
+
 def test_other_spellings_are_understood(setting: Setting) -> None:
     model = {
         "variants": {"high": {"reasoningEffort": "high"}, "low": {}, "max": {"disabled": True}}
