@@ -12,7 +12,7 @@ PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python
 # Half of a test's time is waiting for a screen to settle: more of them than cores.
 JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 )))
 
-.PHONY: run test check unit release test-lowest test-313 bench bench-peers bench-soak bench-store soak mutate conformance \
+.PHONY: run test check unit release test-lowest test-313 bench bench-peers bench-judge bench-soak bench-store soak mutate conformance \
 	snapshots docs lock clean
 
 run: $(STAMP)
@@ -114,6 +114,12 @@ bench-peers: $(DEV)
 	npm install --prefix build/peers --no-audit --no-fund --force --loglevel error $(PEERS)
 	BENCH_PEERS=$(CURDIR)/build/peers/node_modules/.bin:$(BENCH_PEERS) \
 		$(BIN)/python -m bench.peers $(ARGS)
+
+# How often the judge of the permission mode is wrong, without a model and with scripted ones.
+# ARGS="--model anthropic/claude-haiku-5-5" calls a model with your own settings and key;
+# "--details" lists what went wrong, and names of files measure other cases.
+bench-judge: $(DEV)
+	$(BIN)/python -m bench.judge $(ARGS)
 
 # One session of 10,000 steps: memory stays flat.
 bench-soak: $(DEV)

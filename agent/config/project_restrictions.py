@@ -19,6 +19,8 @@ USER_ONLY_KEYS: dict[str, str] = {
     "statusLine": "your status line is set in your own settings",
     "keybinds": "your keys are set in your own settings",
     "limits": "limits are set in your own settings",
+    "default_mode": "what runs without a question is decided in your own settings",
+    "judge_model": "the model that judges calls is set in your own settings",
     "fallback": "fallback models are set in your own settings",
     "server": "a project cannot start a server",
     "autoupdate": "a project cannot choose what is installed",

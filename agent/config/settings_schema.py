@@ -491,8 +491,13 @@ class Config:
     """The model for titles, as ``provider/model``; ``none`` for no such requests. Not set: a small
     model of the session's provider, where one is known; on your own server, the model of the
     session, after its first turn."""
+    judge_model: str | None = None
+    """The model that judges calls in the permission mode ``judge``, as ``provider/model``; ``none``
+    for no model. Not set: ``small_model``, else the small model of the session's provider."""
     default_agent: str = "build"
     """The agent to start with."""
+    default_mode: Literal["ask", "accept edits", "judge"] = "ask"
+    """The permission mode to start in."""
     permission: PermissionSetting | None = None
     """The permissions of tools."""
     permission_mode: Literal["last-wins", "deny-wins"] = "last-wins"

@@ -61,6 +61,7 @@ def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Dec
         comment=reply.comment.strip(),
         reason="; ".join(rests),
         refused=refused[:MAX_REFUSED],
+        verdict=request.verdict,
         sandbox=sandbox.level if sandbox is not None else None,
         network=sandbox is not None and sandbox.network,
     )

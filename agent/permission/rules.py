@@ -254,10 +254,7 @@ def evaluate(
     def ruling(text: str | None = None) -> Rule | None:
         return rule_for(need, rules, text=text, trusted=trusted, deny_wins=deny_wins)
 
-    denies = [
-        rule for rule in rules
-        if rule.action == "deny" and matches(need.permission, rule.permission)
-    ]  # fmt: skip
+    denies = _denies(need, rules)
     denied = _network_denial(need, rules, trusted=trusted, deny_wins=deny_wins)
     denied = denied or _denial(need, denies, ruling)
     if denied is not None:
@@ -272,16 +269,41 @@ def evaluate(
         return EvaluatedNeed(need, action, need.reason or _unruled(action))
     if rule.action == "allow" and need.strict and not _covers(need, rules, deny_wins):
         return EvaluatedNeed(need, "ask", need.reason or _unruled("ask"))
-    if rule.action == "allow" and not rule.pattern.strip("*"):
-        # A rule that allows everything was not written with this program in mind.
-        for text in need.mentions:
-            if (denied := _within(f" {text}", denies, ruling)) is not None:
-                return EvaluatedNeed(need, "ask", f"it may run what is {_by(denied)}")
+    # A rule that allows everything was not written with this program in mind.
+    everything = rule.action == "allow" and not rule.pattern.strip("*")
+    if everything and (reason := _mentioned_denial(need, denies, ruling)):
+        return EvaluatedNeed(need, "ask", reason)
     if rule.action == "ask" and need.incidental and not rule.pattern.strip("*"):
         return EvaluatedNeed(need, need.floor, _unruled(need.floor))
     if rule.action == "ask" and need.reason:
         return EvaluatedNeed(need, "ask", need.reason)
     return EvaluatedNeed(need, rule.action, _by(rule))
+
+
+def mentioned_denial(need: PermissionNeed, rules: Sequence[Rule], **how: bool) -> str:
+    """Return the reason for asking about a command that may run what a rule denies, "" without
+    one. *how* is as for ``deciding_rule``."""
+
+    def ruling(text: str | None) -> Rule | None:
+        return rule_for(need, rules, text=text, **how)
+
+    return _mentioned_denial(need, _denies(need, rules), ruling)
+
+
+def _mentioned_denial(
+    need: PermissionNeed, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]
+) -> str:
+    for text in need.mentions:
+        if (denied := _within(f" {text}", denies, ruling)) is not None:
+            return f"it may run what is {_by(denied)}"
+    return ""
+
+
+def _denies(need: PermissionNeed, rules: Sequence[Rule]) -> list[Rule]:
+    return [
+        rule for rule in rules
+        if rule.action == "deny" and matches(need.permission, rule.permission)
+    ]  # fmt: skip
 
 
 def _denial(

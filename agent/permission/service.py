@@ -19,6 +19,7 @@ from agent.permission.decision_records import (
     denial_error,
     refusal,
 )
+from agent.permission.judging import Judge, reason_to_ask
 from agent.permission.read_rules import ReadRules
 from agent.permission.rules import (
     ALLOWED_BY_NAME,
@@ -29,6 +30,7 @@ from agent.permission.rules import (
     accept_edit,
     allow_by_hook,
     evaluate,
+    strictest,
 )
 from agent.permission.sandbox.grants import (
     as_permission,
@@ -52,6 +54,7 @@ from agent.records.requests import (
 )
 from agent.records.sandbox import UNSANDBOXED as NO_SANDBOX
 from agent.records.sandbox import SandboxGrant
+from agent.records.verdicts import Verdict
 
 _STRICTNESS = ("allow", "ask", "deny")
 
@@ -107,6 +110,9 @@ class PermissionContext:
     ask_hooks: Callable[[], Awaitable[tuple[Action | None, str]]] | None = None
     """Called before the user is asked; returns allow or deny with the reason. Neither overrides a
     rule that asks."""
+
+    judge: Judge | None = None
+    """Asked before the user in the mode ``judge``; None for requests that only the user answers."""
 
 
 @frozen
@@ -175,11 +181,29 @@ class PermissionService:
         if self.mode == "auto" and not any(
             one.action == "ask" and one.need.permission in ALLOWED_BY_NAME for one in evaluated
         ):
-            reply = PermissionReply("once", by="mode")
-            _report_decision(request, decision_of_reply(record, reply))
-            _report_sandbox(request, record.sandbox)
-            return reply
+            return _allow_by_mode(record, request)
+        if self.mode == "judge" and request.judge is not None:
+            verdict = await self._judge(record, request, request.judge)
+            record = replace(record, verdict=verdict)
+            actions: list[Action] = [one.action for one in self._evaluate(request, needs)]
+            now = strictest(*actions)
+            if self.mode != "judge" or now != "ask":  # the mode or a rule was changed meanwhile
+                return await self.ask(request, needs, heading, blocks)
+            if verdict.answer == "allow":
+                return _allow_by_mode(record, request)
         return await self._wait_for_reply(record, request)
+
+    async def _judge(
+        self, record: PermissionRequest, context: PermissionContext, judge: Judge
+    ) -> Verdict:
+        """Return the verdict on a call: the judge's, unless only the user can allow it."""
+        how = {"trusted": self.trusted, "deny_wins": self.deny_wins}
+        if reason := reason_to_ask(record, self._rule_sets(context), **how):
+            return Verdict(answer="ask", reason=reason)
+        verdict = await judge.judge(record)
+        if context.on_request is not None:
+            context.on_request(None)  # the time of the judge is not the tool's
+        return verdict
 
     async def _evaluate_with_hooks(
         self,
@@ -480,6 +504,13 @@ def _rejection_error(comment: str) -> PermissionRejected:
             f"The user rejected this call and said: {comment}", feedback=comment
         )
     return PermissionRejected("The user rejected this call.")
+
+
+def _allow_by_mode(record: PermissionRequest, context: PermissionContext) -> PermissionReply:
+    reply = PermissionReply("once", by="mode")
+    _report_decision(context, decision_of_reply(record, reply))
+    _report_sandbox(context, record.sandbox)
+    return reply
 
 
 def _report_decision(context: PermissionContext, decision: Decision) -> None:

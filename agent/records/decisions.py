@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 from agent.records.frozen import frozen
 from agent.records.sandbox import SandboxLevel, sandbox_label
+from agent.records.verdicts import Verdict, explain_verdict, judge_name
 
 DecisionAnswer: TypeAlias = Literal["allow", "once", "always", "reject"]
 """``allow`` means that the user was not asked: an earlier decision allows the call."""
@@ -33,12 +34,16 @@ class Decision:
     """The level of the sandbox that the call got; None if there was no choice."""
     network: bool = False
     """True if the call got the network in its sandbox."""
+    verdict: Verdict | None = None
+    """The verdict of the judge; None without one."""
 
 
 def decision_label(decision: Decision) -> str:
     """Return the decision in a few words: ``allowed once``, ``denied by a rule``."""
     if decision.answer == "reject":
         return _REFUSED[decision.by]
+    if decision.by == "mode" and decision.verdict is not None:
+        return f"allowed by {judge_name(decision.verdict.model)}"
     if decision.by == "person":
         return "allowed from now on" if decision.answer == "always" else "allowed once"
     return _ALLOWED[decision.by]
@@ -49,9 +54,15 @@ def explain_decision(decision: Decision) -> str:
     words = decision_label(decision)
     if decision.reason:
         words = decision.reason if decision.by == "rule" else f"{words}: {decision.reason}"
+    judged = decision.verdict
+    if judged is not None and decision.by == "mode":
+        words = explain_verdict(judged)
     if decision.sandbox is not None:
         words = f"{words}, {sandbox_label(decision.sandbox, network=decision.network)}"
-    return f"{words} “{decision.comment}”" if decision.comment else words
+    words = f"{words} “{decision.comment}”" if decision.comment else words
+    if judged is not None and decision.by != "mode":
+        words = f"{words} ({explain_verdict(judged)})"
+    return words
 
 
 _ALLOWED: dict[DecisionSource, str] = {

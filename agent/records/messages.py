@@ -19,6 +19,7 @@ from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.tagged import Tagged
 from agent.records.usage import Usage
+from agent.records.verdicts import Verdict
 
 Finish = Literal["stop", "tool-calls", "length", "paused", "content-filter", "error", "other"]
 """The reason why a response ended. A ``paused`` one is incomplete: the next request continues
@@ -273,6 +274,12 @@ class ToolPart:
     title: str = ""
     """The tool's own name for its calls; "" for an unknown tool."""
     type: Literal["tool"] = "tool"
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of judges on the call, in order."""
+        found = (decision.verdict for decision in self.decisions)
+        return tuple(one for one in found if one is not None and one.model)
 
 
 @frozen(kw_only=True)

@@ -12,12 +12,14 @@ from agent.records.decisions import DecisionSource
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import SandboxGrant
+from agent.records.verdicts import Verdict
 
 Action = Literal["allow", "ask", "deny"]
 
-PermissionMode = Literal["ask", "accept edits", "auto"]
+PermissionMode = Literal["ask", "accept edits", "judge", "auto"]
 """The permission mode: the user answers every request; edits in the project are accepted
-automatically; everything is accepted automatically. Denied calls stay denied in each."""
+automatically; a small model judges requests first; everything is accepted automatically. Denied
+calls stay denied in each."""
 
 
 @frozen
@@ -106,6 +108,8 @@ class PermissionRequest:
     """The sandbox that the call gets if it is allowed; None for a call that runs in none."""
     can_leave_sandbox: bool = False
     """True if the user can allow the call without the sandbox."""
+    verdict: Verdict | None = None
+    """The verdict of the judge, which did not allow it; None without one."""
 
     @property
     def always_labels(self) -> tuple[str, ...]:

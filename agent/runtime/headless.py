@@ -29,6 +29,7 @@ from agent.records.events import (
 from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
 from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest, Question
+from agent.records.verdicts import explain_verdict
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
@@ -251,13 +252,14 @@ class HeadlessRun:
             self.asker.ask(request)
             return
         what = "; ".join(f"{one.need.permission} of `{one.need.pattern}`" for one in left)
+        judged = f" ({explain_verdict(request.verdict)})" if request.verdict is not None else ""
         if any(one.need.permission == "doom_loop" for one in left):
             refused = service.reply(request.id, PermissionReply("reject", by="policy"))
         else:
             refused = service.refuse(
                 request.id,
-                f"No one is available to approve {what}, so it was refused. Do it another way, or "
-                "finish without it and say what is left to do.",
+                f"No one is available to approve {what}{judged}, so it was refused. Do it another "
+                "way, or finish without it and say what is left to do.",
             )
         if refused:
             self.refused.append(what)

@@ -37,6 +37,7 @@ from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.frozen import frozen
 from agent.records.json import Json
+from agent.records.requests import PermissionMode
 from agent.records.tool_facts import Answering
 from agent.runtime.folder_settings import read_settings
 from agent.runtime.models_and_agents import models_and_agents
@@ -49,6 +50,7 @@ from agent.runtime.service_factories import (
     compaction_settings,
     fallback_service,
     hook_service,
+    judges,
     permission_service,
     plan_tools,
     search_engine,
@@ -179,7 +181,7 @@ async def open_runtime(
     *,
     env: Mapping[str, str],
     overrides: Mapping[str, Json] | None = None,
-    auto: bool = False,
+    mode: PermissionMode | None = None,
     stop_hooks: tuple[StopHook, ...] = (),
     ask_trust: AskTrust | None = None,
     editor: Editor | None = None,
@@ -190,12 +192,12 @@ async def open_runtime(
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
-    Each of *stop_hooks* can continue a turn that would end. *ask_trust* decides whether to trust
-    the programs that the project's files would run, before any of them is used; without it
-    only what the user trusted before is trusted. *editor* is the user's editor: files are read
-    from and written to it. Its *terminals* run the commands. *answering* are the answers that
-    the user can give; the model is told if there are none. With *trust_once* the project is
-    trusted until the runtime is closed, and nothing about that is stored.
+    *mode* is the permission mode, by default the settings'. Each of *stop_hooks* can continue a
+    turn that would end. *ask_trust* decides whether to trust what the project's files would run,
+    before any of it is used; without it only what the user trusted before is trusted. *editor* is
+    the user's editor: files are read from and written to it. Its *terminals* run the commands.
+    *answering* are the answers that the user can give; the model is told if there are none. With
+    *trust_once* the project is trusted until the runtime is closed, and nothing is stored of that.
 
     Raises ``ConfigError`` when *directory* is not a folder, ``StoreError`` when the session
     database cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -222,7 +224,7 @@ async def open_runtime(
                 bus=bus,
                 store=store,
                 env=env,
-                auto=auto,
+                mode=mode,
                 stop_hooks=stop_hooks,
                 plugins=plugins,
                 editor=editor,
@@ -307,6 +309,7 @@ def _session_services(
         )
     )
     clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
+    completions = Completions(catalog, clients, folder.update, config.small_model)
     return TurnServices(
         bus=bus,
         store=store,
@@ -322,7 +325,8 @@ def _session_services(
         questions=questions,
         queues=Queues(store, bus),
         system_prompt=_system_prompt(opened, agents, guidance, registry, truncator, config),
-        completions=Completions(catalog, clients, folder.update, config.small_model),
+        completions=completions,
+        judges=judges(opened, completions),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         file_checks=code.file_checks,

@@ -28,14 +28,17 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import secret_variables
 from agent.records.events import Notice
 from agent.records.frozen import frozen
+from agent.records.requests import PermissionMode
 from agent.records.tool_facts import PLAN_AGENT, Answering
 from agent.runtime.subagent_worktrees import RuntimeWorktrees
 from agent.runtime.worktrees import project_of, worktrees_folder
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.fallback import Fallbacks
+from agent.session.judge import Judges
 from agent.session.service import SessionService
 from agent.session.spending import ConfiguredCaps, Spending
+from agent.session.subagents.completions import Completions
 from agent.session.turn.guards import TurnLimits
 from agent.session.turn.services import CompactionSettings, StopHook
 from agent.store.store import Store
@@ -62,9 +65,10 @@ class OpenedFolder:
     bus: Bus
     store: Store
     env: Mapping[str, str]
-    auto: bool
     stop_hooks: tuple[StopHook, ...]
     plugins: Plugins
+    mode: PermissionMode | None = None
+    """The permission mode to start in, None for the one of the settings."""
     editor: Editor | None = None
     wait_for_background: bool = True
     answering: Answering = "text"
@@ -81,10 +85,18 @@ def permission_service(opened: OpenedFolder, agents: Agents, config: Config) -> 
         opened.bus,
         opened.store,
         agents.rules,
-        mode="auto" if opened.auto else "ask",
+        mode=opened.mode or config.default_mode,
         trusted=opened.trust.trusted,
         deny_wins=config.permission_mode == "deny-wins",
     )
+
+
+def judges(opened: OpenedFolder, completions: Completions) -> Judges:
+    """Return the maker of judges, which only the user's own settings choose."""
+    own = [opened.loaded.own_value(key) for key in ("judge_model", "small_model")]
+    model = next((name for name in own if isinstance(name, str)), None)
+    distrusted = opened.loaded.project_providers
+    return Judges(completions, opened.store, opened.bus, model, distrusted)
 
 
 def hook_service(

@@ -51,7 +51,7 @@ one that still runs while a newer one is started.
 
 
 RARE_FIELDS: dict[type, frozenset[str]] = {
-    Decision: frozenset({"refused"}),
+    Decision: frozenset({"refused", "verdict"}),
     FilePart: frozenset({"omitted"}),
     RetryPart: frozenset({"change"}),
     ShellBlock: frozenset({"description"}),

@@ -249,6 +249,7 @@ class Pipeline:
             folder=context.directory,
             on_request=observer.on_request,
             on_decision=observer.on_decision,
+            judge=context.judge,
         )
 
         async def ask(

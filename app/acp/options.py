@@ -8,6 +8,7 @@ from acp.exceptions import RequestError
 
 from agent.records.errors import ModelNotFound
 from agent.records.messages import Session
+from agent.records.requests import PermissionMode
 from agent.runtime.runtime import Runtime
 from app.text.sanitize import sanitize_line
 
@@ -15,6 +16,13 @@ Option: TypeAlias = schema.SessionConfigOptionSelect | schema.SessionConfigOptio
 
 DEFAULT = "default"
 """The value for the model's own effort."""
+
+MODES: dict[PermissionMode, str] = {
+    "ask": "Asks before edits and commands that can change something",
+    "accept edits": "Edits files of the folder without asking",
+    "judge": "A small model judges what would ask",
+}
+"""The permission modes that can be chosen, each with what it does."""
 
 BUILTIN_COMMANDS = (
     ("compact", "Compact the conversation to free context", "what to preserve"),
@@ -62,6 +70,21 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
             options=_models(runtime, current),
         ),
     ]
+    found.append(
+        schema.SessionConfigOptionSelect(
+            type="select",
+            id="permission_mode",
+            name="Permissions",
+            description="For all sessions of this folder",
+            current_value=runtime.permissions.mode,
+            options=[
+                schema.SessionConfigSelectOption(
+                    value=name, name=_title(name), description=description
+                )
+                for name, description in MODES.items()
+            ],
+        )
+    )
     if efforts:
         found.append(
             schema.SessionConfigOptionSelect(
@@ -94,6 +117,9 @@ async def set_option(runtime: Runtime, session_id: str, option: str, value: obje
             return await repository.set_agent(session_id, runtime.agents.get(value).name)
         case "model", str():
             return await repository.set_model(session_id, runtime.catalog.model(value).full_name)
+        case "permission_mode", str() if value in MODES:
+            runtime.permissions.mode = next(mode for mode in MODES if mode == value)
+            return session
         case "effort", str():
             efforts = _efforts(runtime, model)
             if value not in {DEFAULT, *efforts}:

@@ -22,6 +22,7 @@ from agent.records.requests import (
 )
 from agent.records.sandbox import sandbox_label
 from agent.records.tool_facts import kind_of
+from agent.records.verdicts import explain_verdict
 from agent.runtime.runtime import Runtime
 from app.acp.tool_content import content_of, locations_of, text_content
 from app.acp.updates import UpdateBuilder, call_title
@@ -223,6 +224,8 @@ def _reasons(request: PermissionRequest) -> str:
     if request.sandbox is not None:
         sandbox = request.sandbox
         lines.append(f"Sandbox: {sandbox_label(sandbox.level, network=sandbox.network)}")
+    if request.verdict is not None:
+        lines.append(f"Judge: {sanitize_line(explain_verdict(request.verdict))}")
     if request.always:
         lines.append(f"Always, in this session, would allow {', '.join(request.always_labels)}")
     return "\n".join(lines)

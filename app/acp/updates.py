@@ -34,6 +34,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.tool_facts import kind_of
+from agent.records.verdicts import explain_verdict
 from app.acp.tool_content import content_of, locations_of, output_content, text_content
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -208,6 +209,11 @@ def plan_update(items: tuple[TodoItem, ...]) -> schema.AgentPlanUpdate:
 
 
 def _content(part: ToolPart, root: str, terminal: str) -> list[ToolCallContentVariant]:
+    verdicts = [text_content(explain_verdict(verdict)) for verdict in part.verdicts]
+    return [*_state_content(part, root, terminal), *verdicts]
+
+
+def _state_content(part: ToolPart, root: str, terminal: str) -> list[ToolCallContentVariant]:
     state = part.state
     if terminal:
         shown: list[ToolCallContentVariant] = [tool_terminal_ref(terminal)]

@@ -24,6 +24,7 @@ MODES = {
     "ask": "asks before edits and commands that can change something",
     "accept edits": "edits files in this folder without asking",
     "plan": "reads and plans, edits nothing",
+    "judge": "a small model decides about what would ask",
     "auto": "runs everything without asking, except what deny rules forbid",
 }
 """The description of each mode."""
@@ -75,7 +76,7 @@ async def mode(context: ActionContext, argument: str) -> None:
 
 @action("permissions.cycle", "Next permission mode", "Model and agent", keys=("shift+tab",))
 async def cycle(context: ActionContext, argument: str) -> None:
-    """Switch to the next mode; auto is not one of those."""
+    """Switch to the next mode; judge and auto are not among those."""
     await _switch(context, "")
 
 

@@ -117,7 +117,7 @@ _VALUES: Mapping[str, Mapping[str, tuple[str, ...] | str]] = {
         "acceptEdits": ("--auto-approve", "edit"),
         "plan": ("--agent", "plan"),
         **dict.fromkeys(("default", "manual", "dontAsk"), ()),
-        "auto": "No one judges calls in run: use --auto or --auto-approve.",
+        "auto": ("--permission-mode", "judge"),
     },
     "--ask-for-approval": dict.fromkeys(("never", "on-request", "on-failure", "untrusted"), ()),
     "--sandbox": {
@@ -128,7 +128,7 @@ _VALUES: Mapping[str, Mapping[str, tuple[str, ...] | str]] = {
 }
 """Values that are translated. An option with other values is not ours, unless it is a known one."""
 
-_OWN_VALUES = frozenset({"--format", "--sandbox"})
+_OWN_VALUES = frozenset({"--format", "--permission-mode", "--sandbox"})
 _VALUE_NAMES: Mapping[str, str] = {"-a": "--ask-for-approval"}
 _RULES: Mapping[str, str] = {
     "--allowedTools": "--auto-approve",

@@ -127,6 +127,8 @@ def parser() -> "argparse.ArgumentParser":
 
 def add_options(result: "argparse.ArgumentParser") -> None:
     """Add the program's own options to a parser."""
+    from app.cli.parser import add_mode_options  # not needed for unsupported commands
+
     add = result.add_argument
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
@@ -142,11 +144,7 @@ def add_options(result: "argparse.ArgumentParser") -> None:
         help="work in a new git worktree, with its own branch",
     )
     add("--fork", action="store_true", help="with -c or -s: fork the session")
-    add(
-        "--auto",
-        action="store_true",
-        help="approve everything automatically; deny rules still apply",
-    )
+    add_mode_options(result)
     add(
         "--sandbox",
         choices=("auto", "required", "off"),
@@ -300,7 +298,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
         session=arguments.session,
         fork=arguments.fork,
         worktree=arguments.worktree,
-        auto=arguments.auto,
+        mode=arguments.mode,
         sandbox=arguments.sandbox,
         port=arguments.port,
         plain=arguments.plain,

@@ -5,6 +5,28 @@ import re
 from collections.abc import Iterable
 from typing import NoReturn, TypedDict, cast
 
+MODES = ("ask", "accept edits", "judge")
+"""The permission modes of ``--permission-mode``. Allowing everything has an option of its own."""
+
+
+def add_mode_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the permission mode, both of them as ``mode``."""
+    parser.add_argument(
+        "--auto",
+        dest="mode",
+        action="store_const",
+        const="auto",
+        help="approve everything automatically; deny rules still apply",
+    )
+    parser.add_argument(
+        "--permission-mode",
+        dest="mode",
+        choices=MODES,
+        type=lambda word: word.replace("-", " "),
+        metavar="MODE",
+        help="ask, accept-edits or judge (a small model judges what would ask)",
+    )
+
 
 class CommandParser(argparse.ArgumentParser):
     """argparse's parser, with suggestions in its errors."""

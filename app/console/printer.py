@@ -27,6 +27,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import FormField, PermissionRequest, Question
 from agent.records.sandbox import sandbox_label
+from agent.records.verdicts import explain_verdict
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 
 
@@ -76,6 +77,8 @@ class Printer:
             label = sandbox_label(request.sandbox.level, network=request.sandbox.network)
             leave = "; w allows it once without a sandbox" if request.can_leave_sandbox else ""
             self.line(f"  sandbox {label}{leave}")
+        if request.verdict is not None:
+            self.line(f"  judge {sanitize_line(explain_verdict(request.verdict))}")
         if request.always:
             patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)
             self.line(f"  always would allow {patterns} for this session")
@@ -167,6 +170,8 @@ class Printer:
             case Completed(facts=facts):
                 done = (f"{label.verb} {label.object} {label.note}".strip(), *facts)
                 self.line(sanitize_line("ok " + "  ".join(done)))
+                for verdict in part.verdicts:
+                    self.line(f"   {sanitize_line(explain_verdict(verdict))}")
             case Failed(kind=kind, error=error):
                 what = f"{label.verb} {label.object}".strip()
                 first = without_colors(error).strip().partition("\n")[0]

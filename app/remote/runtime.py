@@ -93,7 +93,6 @@ class RemoteOpener:
             bus=bus,
             store=store,
             env=empty,
-            auto=False,
             stop_hooks=(),
             plugins=Plugins(),
         )

@@ -1,8 +1,8 @@
-"""Permission modes: ask, accept edits, plan, auto. All but auto are cycled.
+"""Permission modes: ask, accept edits, plan, judge, auto. The first three are cycled.
 
 The plan mode is the plan agent with questions asked: there is one mechanism for what an agent can
-do. The other three are modes of the permission service and keep the agent. The auto mode has to be
-chosen by name: a press too many must not switch every question off.
+do. The others are modes of the permission service and keep the agent. Judge and auto have to be
+chosen by name: a press too many must not let anyone else answer the questions.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from agent.records.frozen import frozen
 from agent.records.requests import PermissionMode
 
 PLAN = "plan"
+JUDGE = "judge"
 AUTO = "auto"
 
 
@@ -36,15 +37,18 @@ class PermissionModeCycle:
         return PLAN if agent == PLAN and mode == "ask" else mode
 
     def names(self, agents: Sequence[str]) -> tuple[str, ...]:
-        """Return the modes that these *agents* allow: those of the cycle in order, then auto."""
-        ask, edits, _ = get_args(PermissionMode)
-        return (ask, edits, *([PLAN] if PLAN in agents else []), AUTO)
+        """Return the modes that these *agents* allow: those of the cycle in order, then those that
+        are chosen by name."""
+        return (*self._cycled(agents), JUDGE, AUTO)
+
+    def _cycled(self, agents: Sequence[str]) -> tuple[str, ...]:
+        return ("ask", "accept edits", *([PLAN] if PLAN in agents else []))
 
     def advance(
         self, agent: str, mode: PermissionMode, agents: Sequence[str], *, wanted: str = ""
     ) -> ModeStep:
         """Go from *agent* in *mode* to the mode *wanted*, or to the next one."""
-        cycle = self.names(agents)[:-1]
+        cycle = self._cycled(agents)
         now = self.current(agent, mode)
         at = cycle.index(now) if now in cycle else -1
         name = wanted or cycle[(at + 1) % len(cycle)]

@@ -13,6 +13,7 @@ from agent.records.json import Json
 if TYPE_CHECKING:
     from agent.permission.trust.trust import AskTrust
     from agent.records.messages import Session
+    from agent.records.requests import PermissionMode
     from agent.runtime.runtime import Runtime
     from agent.session.repository import SessionRepository
 
@@ -35,7 +36,8 @@ class LaunchOptions:
     """Open a copy of that session instead of continuing it."""
     worktree: str | None = None
     """The name of a new worktree to work in, "" for any; None for none."""
-    auto: bool = False
+    mode: "PermissionMode | None" = None
+    """The permission mode to start in, None for the one of the settings."""
     sandbox: str | None = None
     """The setting ``bash.sandbox``."""
     plain: bool = False
@@ -81,7 +83,7 @@ async def load_runtime(
         launch.directory,
         env=env,
         overrides=overrides,
-        auto=launch.auto,
+        mode=launch.mode,
         ask_trust=ask_trust,
         wait_for_background=wait_for_subagents,
     )

@@ -21,6 +21,7 @@ MODE_TONES = {
     "": "$tone-muted",
     "ask": "$tone-muted",
     "accept edits": "$tone-plan",
+    "judge": "$tone-blue",
     "auto": "$tone-warn",
 }
 MAX_NAME = 16

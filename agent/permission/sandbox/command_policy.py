@@ -63,7 +63,7 @@ def policy_of(
     writable = (
         *roots,
         *_git_folders(repository),
-        *_temporary_folders(),
+        *temporary_folders(),
         *default_caches(folders.home),
         *folders.writable,
         *outside,
@@ -100,7 +100,8 @@ def _own_files(folders: SandboxFolders) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _temporary_folders() -> Iterator[str]:
+def temporary_folders() -> Iterator[str]:
+    """Yield the resolved folders for temporary files, which commands can always write."""
     yield os.path.realpath(tempfile.gettempdir())
     for name in ("/tmp", "/var/tmp"):  # noqa: S108 - programs use these whatever TMPDIR says
         if os.path.isdir(name):

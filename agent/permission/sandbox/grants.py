@@ -39,7 +39,7 @@ def grant_of(
     if not answered and all(is_proven(need) for need in needs):
         return READ_ONLY
     network = any(need.network or need.permission == NETWORK for need in needs)
-    folders = [_folder(need) for need in needs if need.permission == "external_directory"]
+    folders = [folder_of(need) for need in needs if need.permission == "external_directory"]
     return SandboxGrant(
         "workspace-write",
         network=network or (bool(commands) and allowed_by_name(NETWORK, commands)),
@@ -96,5 +96,6 @@ def _sets_branches(need: PermissionNeed) -> bool:
     return program == "git" and rest.partition(" ")[0] in BRANCH_COMMANDS
 
 
-def _folder(need: PermissionNeed) -> str:
+def folder_of(need: PermissionNeed) -> str:
+    """Return the folder outside the project that *need* is about."""
     return need.pattern.removesuffix("*").rstrip("/")

@@ -79,7 +79,10 @@ class SessionCompleter:
         )
         answer = await complete(self.deps.clients.client_for(model), model_request, "answer")
         cost = cost_of(answer.usage, model.price)
-        await record_usage(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
+        await record_usage(
+            *(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock()),
+            extra_model=model.full_name,
+        )
         self.spent(answer.usage or Usage(), cost)
         return answer.text
 

@@ -143,6 +143,7 @@ class _StepCalls:
                 caller, used, partial(services.spending.check, spender)
             ),
             completer=services.completions.for_session(session.id, message.model, used),
+            judge=services.judges.for_session(session.id, message.model, used),
             before_change=turn.before_change,
             file_checks=services.file_checks,
             on_saved=turn.save_user_edit,

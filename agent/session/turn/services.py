@@ -24,6 +24,7 @@ from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.context.token_meter import StepSettings
 from agent.session.fallback import Fallbacks
 from agent.session.hooks import SessionHooks
+from agent.session.judge import Judges
 from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
 from agent.session.queue import Queues
 from agent.session.snapshots.by_project import ProjectSnapshots
@@ -75,6 +76,7 @@ class TurnServices:
     queues: Queues
     system_prompt: SystemPrompt
     completions: Completions
+    judges: Judges
     update: UpdateSession
     """Replaces the record of a session."""
     registry: Registry

@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from agent.files import FileTracker
+from agent.permission.judging import Judge
 from agent.permission.read_rules import ReadRules
 from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn
@@ -186,6 +187,8 @@ class ToolContext:
 
     subagents: Subagents | None = None
     completer: Completer | None = None
+    judge: Judge | None = None
+    """Judges calls in the permission mode of its name."""
     before_change: BeforeChange | None = None
     """Awaited before anything that can change files, with ``Plan.writes`` and whether only these
     can change."""

@@ -254,6 +254,12 @@ def _ends_with_newline(lines: list[str]) -> bool:
     return not lines or lines[-1].endswith("\n")
 
 
+def is_whole(block: DiffBlock) -> bool:
+    """Return whether a diff shows all that changes: no lines are omitted, and none is cut."""
+    lines = (line for hunk in block.hunks for line in hunk.lines)
+    return not block.omitted and all(len(line.text) <= MAX_WIDTH for line in lines)
+
+
 def _display_line(line: str, *, keep_cr: bool, mark: bool = False) -> str:
     text = line.removesuffix("\n")
     if not keep_cr:

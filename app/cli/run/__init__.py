@@ -20,6 +20,7 @@ from app.cli.command_support import (
     report,
     run_command,
 )
+from app.cli.parser import add_mode_options
 from app.cli.run.standard_input import StandardInput
 from app.session.prompt_preparation import STOPPED, PromptPreparation
 from app.startup.launch import pause_gc, resume_gc
@@ -136,11 +137,7 @@ def _add_permissions(result: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use the folder's own settings, programs and instructions in this run; not stored",
     )
-    add(
-        "--auto",
-        action="store_true",
-        help="approve everything automatically; deny rules still apply",
-    )
+    add_mode_options(result)
     add(
         "--sandbox",
         choices=("auto", "required", "off"),
@@ -386,7 +383,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         open_runtime,
         env=env,
         overrides=overrides,
-        auto=arguments.auto,
+        mode=arguments.mode,
         answering="choice" if arguments.permission_prompt_tool else "none",
         trust_once=arguments.trust,
     )
@@ -516,5 +513,4 @@ def _claude_lines(arguments: argparse.Namespace, runtime: "Runtime | None") -> "
         runtime,
         deltas=arguments.deltas,
         only_result=arguments.format == "claude-result",
-        mode="bypassPermissions" if arguments.auto else "default",
     )

@@ -32,6 +32,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
+from agent.records.requests import PermissionMode
 from agent.records.tool_facts import claude_name_of
 from agent.records.usage import Usage
 from agent.runtime.headless import HeadlessResult
@@ -194,6 +195,15 @@ class _Line:
     facts: JsonObject
 
 
+_CLAUDE_MODES: dict[PermissionMode, str] = {
+    "ask": "default",
+    "accept edits": "acceptEdits",
+    "judge": "auto",
+    "auto": "bypassPermissions",
+}
+"""Claude Code's names of the permission modes."""
+
+
 class ClaudeLines(_ForeignLines):
     """Writes the lines of ``claude -p --output-format stream-json``, or with *only_result* the last
     of them. Lines of sub-agents name the call that started them. A run that could not begin has no
@@ -211,14 +221,12 @@ class ClaudeLines(_ForeignLines):
         *,
         deltas: bool = False,
         only_result: bool = False,
-        mode: str = "default",
         clock: Clock = time.time,
     ) -> None:
         super().__init__(out, err, clock)
         self._runtime = runtime
         self._deltas = deltas
         self._only_result = only_result
-        self._mode = mode
         self._messages: dict[str, AssistantMessage] = {}
         self._usage: dict[str, Usage] = defaultdict(Usage)
         self._costs: dict[str, float] = defaultdict(float)
@@ -256,7 +264,7 @@ class ClaudeLines(_ForeignLines):
             tools=tools,
             mcp_servers=self.servers(),
             model=model,
-            permissionMode=self._mode,
+            permissionMode=_CLAUDE_MODES[runtime.permissions.mode],
             apiKeySource="none",
             slash_commands=[],
             agents=agents,

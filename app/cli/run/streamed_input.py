@@ -35,6 +35,7 @@ MODES: Mapping[str, PermissionMode] = {
     "default": "ask",
     "dontAsk": "ask",
     "acceptEdits": "accept edits",
+    "auto": "judge",
     "bypassPermissions": "auto",
 }
 

@@ -170,6 +170,8 @@ class JsonLines:
                 }
             case _:
                 return
+        if part.verdicts:
+            facts["verdicts"] = [asdict(verdict) for verdict in part.verdicts]
         self._line("tool", part.session_id, **facts)
 
     def _report(self, part: ReportPart) -> None:

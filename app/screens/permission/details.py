@@ -8,6 +8,7 @@ from textual.content import Content
 from agent.records.blocks import DiffBlock, ShellBlock, TextBlock
 from agent.records.requests import EvaluatedNeed, PermissionRequest
 from agent.records.sandbox import SandboxLevel
+from agent.records.verdicts import explain_verdict
 from app.text.invisible_characters import hidden_characters, lookalikes, name_of, reveal
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -113,6 +114,8 @@ def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
         facts.append(("sandbox", SANDBOXES[request.sandbox.level, request.sandbox.network]))
     if len(text) > 400:
         facts.append(("characters", f"{len(text):,}"))
+    if request.verdict is not None:
+        facts.append(("judge", _line(explain_verdict(request.verdict))))
     lines = _side_by_side(facts, width)
     code = "\n".join((text, *_judged_texts(request)))
     prose = "\n".join(_other_texts(request))

@@ -76,11 +76,14 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
 
 
 def _answer_lines(part: ToolPart, context: BlockContext) -> DrawnBlock:
-    """Return the user's answers that say more than yes or no: a comment, what was refused."""
+    """Return the user's answers that say more than yes or no: a comment, what was refused; and the
+    verdicts of a judge."""
     error = part.state.error if isinstance(part.state, Failed) else ""
     palette, lines, foldable = context.palette, list[Line](), False
     for one in part.decisions:
-        if one.by != "person" or not (one.refused or (one.comment and one.comment not in error)):
+        judged = one.verdict is not None and one.verdict.model
+        commented = one.refused or (one.comment and one.comment not in error)
+        if not judged and (one.by != "person" or not commented):
             continue
         told = Text(sanitize_line(explain_decision(one)), style=palette.style("muted"))
         rows = wrap(told, context.page.prose(context.indent))

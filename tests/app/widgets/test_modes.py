@@ -32,7 +32,7 @@ def test_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
 
 def test_without_a_plan_agent_there_is_no_plan_mode() -> None:
     modes = PermissionModeCycle()
-    assert modes.names(["build"]) == ("ask", "accept edits", "auto")
+    assert modes.names(["build"]) == ("ask", "accept edits", "judge", "auto")
     assert modes.advance("build", "accept edits", ["build"]).mode == "ask"
 
 
@@ -72,7 +72,7 @@ async def test_shift_tab_cycles_and_the_status_line_follows(start: Starter) -> N
 
 
 async def test_auto_of_the_command_line_is_shown_and_can_be_left(start: Starter) -> None:
-    async with start(auto=True) as running:
+    async with start(mode="auto") as running:
         await status(running, "auto")
         await running.type("/mode ask", "enter")
         await status(running, "ask")
@@ -134,7 +134,7 @@ async def test_a_running_turn_shows_its_agent_once_another_one_is_chosen(
 
 
 async def test_reopening_a_folder_keeps_the_mode(start: Starter) -> None:
-    async with start(auto=True) as running:
+    async with start(mode="auto") as running:
         await running.pilot.press("shift+tab")
         await status(running, "ask")
         before = running.runtime
