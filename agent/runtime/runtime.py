@@ -36,7 +36,7 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.frozen import frozen
-from agent.records.json import Json
+from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionMode
 from agent.records.tool_facts import Answering
 from agent.runtime.folder_settings import read_settings
@@ -154,6 +154,8 @@ class Runtime:
     """Returns ``git status --porcelain=v2 --branch`` of the folder, None outside a repository."""
     changes: ChangeSource
     """The changes of the project to review."""
+    follow_editors: Callable[[Callable[[str, JsonObject], None]], None] | None = None
+    """Gives a screen what editors ask of it at the server that its sessions are on."""
     server: str = ""
     """The address of the server that the sessions are on, "" if they are here."""
     notices: tuple[str, ...]

@@ -52,6 +52,10 @@ LOST = "The connection to the server was lost. Reconnecting…"
 AGAIN = "Reconnected to the server."
 
 
+def _nothing(kind: str, properties: JsonObject) -> None:
+    """Ignore what an editor asks: no screen follows."""
+
+
 def turn_of(prompt_id: str) -> str:
     """Return the id of the turn that a prompt begins: the server names none."""
     return f"trn_{prompt_id}"
@@ -85,6 +89,11 @@ class Mirror:
         self._aborted: set[str] = set()
         self._changing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._on_editor: Callable[[str, JsonObject], None] = _nothing
+
+    def follow_editors(self, on_editor: Callable[[str, JsonObject], None]) -> None:
+        """Call *on_editor* with the name and the properties of what editors ask of the screen."""
+        self._on_editor = on_editor
 
     async def start(self) -> None:
         """Follow the server; return once the sessions are copied. Raises what a request raises."""
@@ -298,6 +307,8 @@ class Mirror:
             case "todo.updated":
                 todos = records.todos_record(properties.get("todos"))
                 await self._store.save_todos(session_id, todos)
+            case "tui.prompt.append" | "tui.command.execute" | "tui.session.select":
+                self._on_editor(kind, properties)
             case "tui.toast.show":
                 failed = properties.get("variant") == "error"
                 message = text_of(properties.get("message"))

@@ -133,6 +133,7 @@ class RemoteOpener:
             files=RemoteFiles(connection),
             git_status=RemoteGit(connection),
             changes=RemoteChanges(connection),
+            follow_editors=mirror.follow_editors,
             server=connection.address,
             notices=(),
         )

@@ -67,6 +67,8 @@ class RemoteControl:
 
     def follow(self, runtime: "Runtime") -> None:
         """Serve *runtime* from now on, in place of an earlier one of the same folder."""
+        if runtime.follow_editors is not None:
+            runtime.follow_editors(self._handle)
         if self._folders is not None:
             self.tasks.spawn(self._folders.serve(runtime), "serving the folder")
         elif self.port is not None:

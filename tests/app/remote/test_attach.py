@@ -300,6 +300,23 @@ async def git(folder: Path, *arguments: str) -> None:
     assert await program.wait() == 0
 
 
+async def test_editors_drive_an_attached_screen(served: Served, attach: Attach) -> None:
+    """An editor plugin that uses a server without a screen fills in that of an attached one."""
+    served.model.script(answer(Text("Hello editor."), Finish("stop")))
+    async with attach() as running:
+        await served.call("POST", "/tui/append-prompt", {"text": "from the editor"})
+        await running.until(lambda: running.prompt == "from the editor")
+        await served.call("POST", "/tui/submit-prompt")
+        await running.until_shown("Hello editor.")
+        await running.until_idle()
+        first = running.app.controller.live.session
+        assert first is not None
+        await served.call("POST", "/tui/execute-command", {"command": "session_new"})
+        await running.until(lambda: running.app.controller.live.session is None)
+        await served.call("POST", "/tui/select-session", {"sessionID": first.id})
+        await running.until_shown("Hello editor.")
+
+
 async def test_shell_commands_run_at_the_server(served: Served, attach: Attach) -> None:
     async with attach() as running:
         await running.type("!pwd", "enter")
