@@ -100,6 +100,7 @@ _IGNORED = {
     "apiKeyHelper": "keys are stored with opencode-py auth login",
     "outputStyle": "instructions go into AGENTS.md",
     "mcpServers": "servers are read from .mcp.json",
+    "enabledPlugins": "copy the commands, agents and skills of its plugins into .claude",
     "enableAllProjectMcpServers": SERVERS_START,
     "enabledMcpjsonServers": SERVERS_START,
     "allowedMcpServers": SERVERS_START,
@@ -115,6 +116,9 @@ def _is_same_here(key: str, raw: JsonObject) -> bool:
         return str(raw[key]).isalpha()
     if key == "enabledMcpjsonServers":
         return not raw[key] or raw.get("enableAllProjectMcpServers") is True
+    if key == "enabledPlugins":
+        plugins = raw[key]
+        return not (isinstance(plugins, dict) and any(plugins.values()))
     return key == "enableAllProjectMcpServers" and raw[key] is True
 
 

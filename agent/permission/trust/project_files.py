@@ -27,7 +27,7 @@ from agent.permission.trust.project_programs import PROGRAM_KEYS, ProjectProgram
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CONTEXT.md")
 """Names of instruction files, in order of precedence."""
 
 HOOK_FILES = (".claude/settings.json", ".claude/settings.local.json")

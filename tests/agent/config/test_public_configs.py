@@ -321,6 +321,15 @@ def test_keys_without_effect_are_one_notice_for_each_file(setting: Setting) -> N
     assert "cleanup" not in second
 
 
+def test_plugins_of_claude_code_are_named_once(setting: Setting) -> None:
+    setting.theirs({"enabledPlugins": {"a@b": False}}, ".claude/settings.json")
+    assert not load_config(setting.project, setting.project, setting.env, trusted=True).notices
+    setting.theirs({"enabledPlugins": {"a@b": True, "c@b": True}}, ".claude/settings.json")
+    loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
+    (notice,) = loaded.notices
+    assert "enabledPlugins has no effect: copy the commands, agents and skills" in notice
+
+
 async def test_servers_and_addresses_of_a_project_are_shown_before_trust(setting: Setting) -> None:
     setting.theirs({"mcpServers": {"q": {"command": "sh", "args": ["x.sh"]}}})
     hooks = [{"type": "command", "command": "lint"}, {"type": "http", "url": "https://x.example/h"}]

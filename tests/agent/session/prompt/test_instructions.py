@@ -82,6 +82,10 @@ CHAINS = {
         {"AGENTS.md": "a", "sub/CONTEXT.md": "b", "sub/CLAUDE.md": "c"},
         ["sub/CLAUDE.md"],
     ),
+    "Claude Code's in its folder": (
+        {".claude/CLAUDE.md": "a", "CONTEXT.md": "b"},
+        [".claude/CLAUDE.md"],
+    ),
     "not of neighboring folders": ({"other/AGENTS.md": "a", "sub/deep/x/AGENTS.md": "b"}, []),
 }
 
@@ -107,6 +111,12 @@ async def test_the_users_file_comes_first_and_ours_before_another_programs(place
     assert sources(await place.collect()) == ["~/.config/opencode/AGENTS.md", "AGENTS.md"]
     place.write({"~/.config/opencode-py/AGENTS.md": "own"})
     assert sources(await place.collect()) == ["~/.config/opencode-py/AGENTS.md", "AGENTS.md"]
+
+
+async def test_a_file_that_is_the_users_and_the_projects_is_read_once(place: Place) -> None:
+    home = Place(place.home, place.home)
+    place.write({"~/.claude/CLAUDE.md": "claude"})
+    assert text(await home.collect()) == "claude"
 
 
 @pytest.mark.parametrize("trust_status", ["open", "refused", "nothing"])
