@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 from agent.provider.client import (
@@ -19,6 +20,7 @@ from agent.provider.litellm.process import CallFailed, LitellmProcess
 from agent.provider.litellm.route import Route
 from agent.provider.protocols.openai_chat import ChatClient, chat_messages
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
+from agent.provider.protocols.sent_history import encode_request
 from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
 from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.quirks.target import refused_effort
@@ -190,7 +192,7 @@ class LitellmClient:
         failed: ProviderError | None = None
         try:
             await self._process.ensure_loaded()
-            call = self._process.call(completion_arguments(request, self._route))
+            call = self._process.call(encoded_arguments(request, self._route))
             async with aclosing(call) as chunks, aclosing(self._timed(chunks, decoder)) as timed:
                 async for chunk in timed:
                     for event in decoder.feed_chunk(chunk):
@@ -225,6 +227,16 @@ class LitellmClient:
 
 def completion_arguments(request: ModelRequest, route: Route) -> JsonObject:
     """Return the arguments of litellm's completion function for *request*."""
+    return _adapted(request, route)[1]
+
+
+def encoded_arguments(request: ModelRequest, route: Route) -> bytes:
+    """Return the arguments in JSON; a request with a history converts its newest turns only."""
+    return encode_request(request, partial(_adapted, route=route), "messages", route)[1]
+
+
+def _adapted(request: ModelRequest, route: Route) -> tuple[ModelRequest, JsonObject]:
+    """Return *request* as it was adapted, and the arguments."""
     prepared = prepare_request(request)
     chat_body: JsonObject = {**ChatClient.build_body(prepared), "messages": _messages(prepared)}
     body = finish_body(chat_body, prepared)
@@ -245,7 +257,7 @@ def completion_arguments(request: ModelRequest, route: Route) -> JsonObject:
         arguments["ssl_verify"] = route.ca
     if base := route.base_url.rstrip("/"):
         arguments["api_base"] = base.removesuffix(ADDED_PATHS.get(route.prefix, "\0"))
-    return arguments
+    return prepared, arguments
 
 
 def _messages(request: ModelRequest) -> list[Json]:

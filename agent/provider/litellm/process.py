@@ -7,7 +7,6 @@ runs in a process of its own (``agent.provider.litellm.worker``), which exchange
 import asyncio
 import contextlib
 import itertools
-import json
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
@@ -91,8 +90,9 @@ class LitellmProcess:
                 "opencode-py, or choose a provider that does not need it.",
             )
 
-    async def call(self, arguments: JsonObject) -> AsyncGenerator[JsonObject, None]:
-        """Yield the chunks of one completion. Closing the generator cancels the call.
+    async def call(self, arguments: bytes) -> AsyncGenerator[JsonObject, None]:
+        """Yield the chunks of one completion with *arguments*, a JSON object. Closing the generator
+        cancels the call.
 
         Raises ``CallFailed`` for litellm's errors, ``ProviderError`` where the process ended.
         """
@@ -167,11 +167,11 @@ class _WorkerProcess:
     def busy(self) -> bool:
         return bool(self._calls)
 
-    def begin(self, number: int, arguments: JsonObject) -> asyncio.Queue[JsonObject | None]:
+    def begin(self, number: int, arguments: bytes) -> asyncio.Queue[JsonObject | None]:
         """Send the call; return the queue of its messages, with None when no more can come."""
         messages: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._calls[number] = messages
-        self._write({"id": number, "call": arguments})
+        self._write(b'{"id": %d, "call": %b}' % (number, arguments))
         if self.exited:
             messages.put_nowait(None)
         return messages
@@ -180,7 +180,7 @@ class _WorkerProcess:
         """Cancel the call unless it has ended."""
         if self._calls.pop(number, None) is None or self.exited:
             return
-        self._write({"cancel": number})
+        self._write(b'{"cancel": %d}' % number)
         loop = asyncio.get_running_loop()
         self._cancel_timers[number] = loop.call_later(CANCEL_SECONDS, self.kill)
 
@@ -210,9 +210,9 @@ class _WorkerProcess:
         lines = bytes(self._stderr).decode("utf-8", "replace").split("\n")
         return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
 
-    def _write(self, message: JsonObject) -> None:
+    def _write(self, message: bytes) -> None:
         if self._process.stdin is not None and not self.exited:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.write(message + b"\n")
 
     async def _read_messages(self) -> None:
         output = self._process.stdout

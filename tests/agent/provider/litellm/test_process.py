@@ -44,7 +44,7 @@ def stand_in(program: str = STAND_IN, idle: float = 60.0) -> LitellmProcess:
 
 
 async def pid(process: LitellmProcess) -> int:
-    (chunk,) = [chunk async for chunk in process.call({"do": "answer"})]
+    (chunk,) = [chunk async for chunk in process.call(b'{"do": "answer"}')]
     found = chunk["pid"]
     assert isinstance(found, int)
     return found
@@ -71,7 +71,7 @@ async def test_one_process_answers_all_calls() -> None:
     first = await pid(process)
     assert await asyncio.gather(*(pid(process) for _ in range(5))) == [first] * 5
     with pytest.raises(CallFailed, match="no"):
-        await anext(process.call({"do": "fail"}))
+        await anext(process.call(b'{"do": "fail"}'))
     assert await pid(process) == first
     await process.aclose()
 
@@ -80,7 +80,7 @@ async def test_a_crash_is_reported_and_the_next_call_starts_a_new_process() -> N
     process = stand_in()
     first = await pid(process)
     with pytest.raises(ProviderError, match=r"its process ended .*Fatal: out of memory") as caught:
-        await anext(process.call({"do": "crash"}))
+        await anext(process.call(b'{"do": "crash"}'))
     assert caught.value.kind is ProviderErrorKind.NETWORK
     assert await pid(process) != first
     await process.aclose()
@@ -116,7 +116,7 @@ async def test_it_ends_with_the_program() -> None:
 
 async def test_a_call_that_cannot_be_cancelled_ends_its_process() -> None:
     process, dead, server = await watched(idle=60)
-    stuck = process.call({"do": "stick"})
+    stuck = process.call(b'{"do": "stick"}')
     first = (await anext(stuck))["pid"]
     await stuck.aclose()
     await asyncio.wait_for(dead.wait(), GUARD)

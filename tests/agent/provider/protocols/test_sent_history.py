@@ -23,6 +23,8 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.client_pool import wire_client_class
+from agent.provider.litellm.client import completion_arguments, encoded_arguments
+from agent.provider.litellm.route import Route
 from agent.provider.protocols.sent_history import STAND_IN
 from agent.provider.quirks.target import (
     ALTERNATING_ROLES,
@@ -126,6 +128,21 @@ def test_a_request_is_the_same_from_scratch(seed: int) -> None:
             assert client.encoded_request(sent, refused)[1] == whole
             reused += 0 < known <= len(history.turns)
     assert reused > len(MODELS)
+
+
+def test_arguments_of_litellm_are_the_same_from_scratch() -> None:
+    rng, reused = Random(7), 0
+    route = Route(provider="acme", prefix="openai", key="sk-test-0001")
+    for name in ("one", "claude-x", "gemini-3"):
+        history = SentHistory()
+        sent = first_request(model(f"acme/{name}"), history)
+        for _ in range(40):
+            sent = replace(sent, turns=(*sent.turns, *step(rng)))
+            known = len(history.turns)
+            whole = encode_body(completion_arguments(replace(sent, history=None), route))
+            assert encoded_arguments(sent, route) == whole
+            reused += 0 < known <= len(history.turns)
+    assert reused > 60
 
 
 def first_request(to: ModelInfo, history: SentHistory) -> ModelRequest:
