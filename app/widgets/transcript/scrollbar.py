@@ -30,8 +30,8 @@ class RowScrollBar(ScrollBar):
             back_color=style.bgcolor or Color.default(),
             bar_color=style.color or Color.default(),
         )
-        first, last = crop.line_span
-        rows = [_cell(cell).apply_style(self.rich_style) for cell in cells.segments[first:last]]
+        (first, last), base = crop.line_span, self.rich_style
+        rows = [_cell(cell).apply_style(base) for cell in cells.segments[first:last]]
         return finished_strips(rows, self, crop)
 
     def show(self, height: int, row: int) -> None:
