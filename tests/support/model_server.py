@@ -146,9 +146,9 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 
 async def _watch(reader: asyncio.StreamReader, request: Request) -> None:
-    with contextlib.suppress(ConnectionError):
+    with contextlib.suppress(ConnectionError):  # reset, where the client has left data unread
         await reader.read(1)
-        request.closed.set()
+    request.closed.set()
 
 
 async def _send_failure(writer: asyncio.StreamWriter, failure: Failure) -> None:

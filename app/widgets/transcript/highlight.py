@@ -109,13 +109,20 @@ def highlight(
     code: str, palette: Palette, *, language: str = "", path: str = "", on: str = "ground"
 ) -> tuple[Text, ...]:
     """Return the lines of *code* (already sanitized), highlighted if the language is known."""
+    return tuple(highlighted_lines(code, palette, language=language, path=path, on=on))
+
+
+def highlighted_lines(
+    code: str, palette: Palette, *, language: str = "", path: str = "", on: str = "ground"
+) -> Iterator[Text]:
+    """Yield what ``highlight`` returns, each line lexed when it is requested."""
     base, language = palette.style("text", on), language.lower()
     if (loader := _LOADERS.get(language)) is not None:
         loader.join()
     lexer = _lexer(language, path) if len(code) <= MAX_CHARACTERS else None
     if lexer is None:
-        return tuple(Text(line, style=base) for line in code.split("\n"))
-    lines: list[Text] = []
+        yield from (Text(line, style=base) for line in code.split("\n"))
+        return
     pieces: list[str] = []
     spans: list[Span] = []
     end = 0
@@ -129,7 +136,7 @@ def highlight(
             pieces.append(first)
             spans.append(Span(end, end := end + len(first), style))
         for piece in others:
-            lines.append(Text("".join(pieces), style=base, spans=spans))
+            yield Text("".join(pieces), style=base, spans=spans)
             pieces, end = [piece] if piece else [], len(piece)
             spans = [Span(0, end, style)] if piece else []
-    return (*lines, Text("".join(pieces), style=base, spans=spans))
+    yield Text("".join(pieces), style=base, spans=spans)

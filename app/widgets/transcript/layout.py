@@ -114,11 +114,15 @@ def _draw_reasoning(
 def _grow(item: Item, view: MarkdownView, text: str) -> int:
     """Let *view* show more of a streamed *text*; return the index of the first changed line."""
     limit = view.length + SLICE
-    item.behind = view.length > 0 and len(text) > limit and (item.behind or not item.final)
-    if not item.behind:
-        return view.update(text, final=item.final)
-    end = text.rfind("\n", view.length, limit) + 1 or limit
-    return view.update(text[:end], final=False)
+    long = view.length > 0 and len(text) > limit
+    if view.unfinished or (long and (item.behind or not item.final)):
+        end = text.rfind("\n", view.length, limit) + 1 or limit if long else len(text)
+        first = view.update(text[:end], final=False)
+        item.behind = True
+    else:
+        first = view.update(text, final=item.final)
+        item.behind = view.unfinished
+    return first
 
 
 def draw_first_line(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:

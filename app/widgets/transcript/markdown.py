@@ -10,16 +10,20 @@ or in pieces.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from app.text.sanitize import sanitize
-from app.widgets.transcript.highlight import has_grammar
+from app.widgets.transcript.highlight import has_grammar, highlighted_lines
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown_blocks import (
     BlockWriter,
     has_reference_definitions,
+    language_of,
     top_blocks,
 )
 
@@ -36,6 +40,9 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 
 FREEZE_LINES = 5
 """Lines of an open code block that are frozen at once."""
+
+RECOLORED_LINES = 12
+"""Lines of a code block that has ended that are drawn again at once."""
 
 PIECE_LINES = {
     "paragraph_open": 10,
@@ -80,7 +87,15 @@ class MarkdownView:
         self._final = False
         self._uncolored: tuple[str, int, int] | None = None
         """The language of the first code that is drawn without colors, and where that begins."""
+        self._recolored: tuple[Iterator[Text], int] | None = None
+        """The lines of a code block that was frozen in pieces, to be drawn again since their colors
+        can depend on earlier ones, and the index of the next one."""
         self.lines: list[Line] = []
+
+    @property
+    def unfinished(self) -> bool:
+        """Return whether lines are to be drawn again by the next ``update``."""
+        return self._recolored is not None
 
     @property
     def length(self) -> int:
@@ -94,18 +109,24 @@ class MarkdownView:
         out again from the start.
         """
         if not source.startswith(self._source) or (final and has_reference_definitions(source)):
-            self._start = self._frozen = 0
-            self._fence = self._kind = self._header = ""
-            self._uncolored = None
+            self._return_to(0, 0)
         self._source, self._final = source, final
         if self._uncolored and (final or has_grammar(self._uncolored[0])):
-            _, self._start, self._frozen = self._uncolored
-            self._fence = self._kind = self._header = ""
-            self._uncolored = None
-        if self._fence and (final or _closes(self._fence, source[self._start :])):
-            # Its highlighting can depend on the frozen lines, so it is drawn again as a whole.
-            self._start, self._frozen = self._fence_at
-            self._fence = ""
+            self._return_to(*self._uncolored[1:])
+        if self._fence and final:
+            self._return_to(*self._fence_at)
+        recolored = self._recolor()
+        return min(recolored, self._draw(source, final=final))
+
+    def _return_to(self, start: int, frozen: int) -> None:
+        """Draw again what is at the offset *start* and later, which is on the lines from *frozen*
+        on."""
+        self._start, self._frozen = start, frozen
+        self._fence = self._kind = self._header = ""
+        self._uncolored = self._recolored = None
+
+    def _draw(self, source: str, *, final: bool) -> int:
+        """Draw what is not frozen; return the index of the first line that may have changed."""
         first = self._frozen
         before = self.lines[first:]
         del self.lines[first:]
@@ -118,7 +139,7 @@ class MarkdownView:
             # It became another block, such as a heading by its underline.
             self._start, self._frozen = self._block_at
             self._kind = self._header = ""
-            return min(self.update(source, final=final), first)
+            return min(self._draw(source, final=final), first)
         starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
         kept = 0 if final else _first_open_line(starts, tail)
         cut = next((i for i, t in enumerate(tokens) if _starts_at(t, kept)), 0) if kept else 0
@@ -127,13 +148,41 @@ class MarkdownView:
         if kept:
             self._write(tokens[:cut], lines)
             self._frozen = len(self.lines)
-            self._start += _offset(source[self._start :], kept - self._header.count("\n"))
-            self._kind = self._header = ""
+            repeated = (self._fence + self._header).count("\n")
+            self._start += _offset(source[self._start :], kept - repeated)
+            if self._fence:
+                self._begin_recoloring(tokens[0].info)
+            self._fence = self._kind = self._header = ""
         if final:
             self._write(tokens, lines)
         else:
             self._write_open(tokens[cut:], lines or [])
         return self._keep(before, first)
+
+    def _begin_recoloring(self, info: str) -> None:
+        """Have the code block that has ended drawn again, some lines with each update."""
+        start, row = self._fence_at
+        code = _parser().parse(sanitize(self._source[start : self._start]))[0].content
+        colors = highlighted_lines(
+            code.removesuffix("\n"),
+            self._page.palette,
+            language=language_of(info),
+            on="panel",
+        )
+        self._recolored = (colors, row + (row > 0))  # a blank line is before it
+
+    def _recolor(self) -> int:
+        """Draw some lines again; return the index of the first one."""
+        if self._recolored is None:
+            return len(self.lines)
+        colors, row = self._recolored
+        texts = list(colors if self._final else islice(colors, RECOLORED_LINES))
+        writer = BlockWriter(self._page, self._tone, self._indent)
+        writer.code_lines(texts)
+        end = row + len(writer.lines)
+        self.lines[row:end] = writer.lines
+        self._recolored = (colors, end) if texts and not self._final else None
+        return row
 
     def _keep(self, before: list[Line], first: int) -> int:
         """Put back lines of *before* that are drawn alike from *first* on, with what is cached for

@@ -1,6 +1,7 @@
 """Markdown tokens as lines: paragraphs, headings, lists, quotes, code, tables, text."""
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,11 @@ RULE_WIDTH = 40
 MIN_ITEM_WIDTH = 8
 """Cells that the text of a list item gets at least, if the page has them."""
 BULLETS = ("•", "◦", "▪")
+
+
+def language_of(info: str) -> str:
+    """Return the language that the opening line of a code block names, in lower case."""
+    return info.split(maxsplit=1)[0].lower() if info.strip() else ""
 
 
 class BlockWriter:
@@ -222,15 +228,19 @@ class BlockWriter:
 
     def _code(self, token: "Token") -> None:
         code = sanitize(token.content).removesuffix("\n")
-        language = token.info.split(maxsplit=1)[0].lower() if token.info.strip() else ""
+        language = language_of(token.info)
         if language and not self._waits and not has_grammar(language):
             self.uncolored, language = language, ""
+        self.code_lines(highlight(code, self._palette, language=language, on="panel"))
+
+    def code_lines(self, texts: Iterable[Text]) -> None:
+        """Write highlighted lines of code."""
         pad = Segment(" ", self._palette.style("text", "panel"))
         outer = self._rest
         if self._first is not None:
             self._emit([])
         self._rest = (*outer, pad)
-        for text in highlight(code, self._palette, language=language, on="panel"):
+        for text in texts:
             for row, join in fold(text, max(1, self._width - 2)):
                 self._emit(row, join, fill="panel")
         self._rest = outer

@@ -4,6 +4,7 @@ Only visible lines are laid out, and only changed rows are painted. The page sti
 until the user scrolls up; then the line that is read never moves.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import ClassVar, cast
@@ -180,7 +181,9 @@ class Transcript(ScrollView, can_focus=True):
         self._settle()
         self._paint(before)
         if self._current_layout is not None and self._current_layout.behind and not self._behind:
-            self._behind = self.call_later(self._draw_more)
+            self._behind = True
+            # Within a message, the next one would be taken without a turn of the event loop.
+            asyncio.get_running_loop().call_soon(self.call_later, self._draw_more)
 
     def _draw_more(self) -> None:
         self._behind = False

@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from app.theme.themes import DARK_PALETTE
-from app.widgets.transcript.highlight import _LOADERS
+from app.widgets.transcript.highlight import _LOADERS, has_grammar
 from app.widgets.transcript.lines import Line, Page, segments
 from app.widgets.transcript.markdown import MarkdownView
 
@@ -326,7 +326,7 @@ def test_open_code_is_colored_once_its_grammar_is_loaded() -> None:
     assert [line.strip.text.strip() for line in view.lines][2:] == ["const a = 1;", "const b = 2;"]
     _LOADERS["zig"].join()
     more = text + "const c = 3;\n"
-    assert view.update(more, final=False) <= 2
+    assert view.update(more, final=False) <= 4
     whole.update(more, final=False)
     assert view.lines == whole.lines
     assert len({segment.style for segment in view.lines[2].strip}) > 2
@@ -337,3 +337,22 @@ def test_complete_code_has_its_colors_at_once() -> None:
     view.update("```nim\nlet a = 1\n", final=False)
     view.update("```nim\nlet a = 1\n```\n\nend", final=True)
     assert len({segment.style for segment in view.lines[0].strip}) > 2
+
+
+def test_code_that_ends_is_drawn_again_in_slices() -> None:
+    """The colors of lines that were frozen in pieces can depend on earlier ones."""
+    body = "".join(f'text = """{n}\n' if n == 3 else f"line {n}\n" for n in range(100))
+    text = f"before\n\n```python\n{body}```\n\nafter\n\n- a"
+    view, whole = MarkdownView(page(60)), MarkdownView(page(60))
+    has_grammar("python")
+    _LOADERS["python"].join()
+    for end in range(0, len(text) + 200, 200):
+        view.update(text[:end], final=False)
+    whole.update(text, final=False)
+    slices = 0
+    while view.unfinished:
+        changed = view.update(text, final=False)
+        slices += 1
+        assert changed <= len(view.lines)
+    assert slices > 3
+    assert [line.strip for line in view.lines] == [line.strip for line in whole.lines]
