@@ -238,7 +238,7 @@ class LspService:
         if client is None or client.state != "ready":
             return
         if self._missed.get(key, 0) >= MAX_MISSED:
-            await client.end("failed", f"gave no answer {MAX_MISSED} times, so it was stopped")
+            await client.end("failed", f"did not answer {MAX_MISSED} times, so it was stopped")
         elif (held := await client.memory()) > self._most_memory:
             size = f"{held / 1024**3:.1f} GiB"
             await client.end("failed", f"held {size} of memory: it was ended")

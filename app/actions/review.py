@@ -66,7 +66,7 @@ async def _pull_request(context: ActionContext, number: str) -> "ReviewedChanges
     runtime = context.live.runtime
     if not runtime.trust.trusted and runtime.trust.status != "nothing":
         # gh asks git about the repository, whose configuration can name programs.
-        raise NothingToDo("gh reads the settings of this repository: /trust the folder first.")
+        raise NothingToDo("gh reads this repository's settings: trust the folder first (/trust).")
     return await runtime.changes.pull_request(number)
 
 
@@ -121,7 +121,7 @@ async def review_changes(context: ActionContext, changes: "ReviewedChanges") -> 
     root = context.live.runtime.project
     state = await show_review(context, changes, root)
     if state is not None and state.comments and not state.send:
-        context.notify("Your comments are kept: /review continues.")
+        context.notify("Your comments are kept: /review opens them again.")
 
 
 async def show_review(

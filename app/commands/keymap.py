@@ -129,7 +129,8 @@ def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None)
             elif rest in keys_taken:
                 other = next(one.title for one in listed if one.id == keys_taken[rest])
                 conflicts.append(
-                    f"{display_key(key)} is used for {other}, so not for {known.title}."
+                    f"{display_key(key)} is already used for “{other}”, so it cannot be used for "
+                    f"“{known.title}”."
                 )
             else:
                 keys_taken[rest] = known.id

@@ -91,7 +91,7 @@ class TuiRoutes:
                 bool,
                 TuiEventBody,
             ),
-            Endpoint("POST", "/log", "Take a log line of a client", self.log, bool, NoBody),
+            Endpoint("POST", "/log", "Log a message from a client", self.log, bool, NoBody),
         )
 
     async def append(self, request: Request) -> Json:

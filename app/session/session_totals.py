@@ -37,7 +37,7 @@ def queued_label(status: SessionStatus, delivery: Delivery) -> str:
     """Return the line below a queued message."""
     when = delivery_time(status, delivery)
     if isinstance(status, Idle):
-        return f"{NOT_SENT}, goes {when}, ↑ to edit"
+        return f"{NOT_SENT}; will be sent {when}, ↑ to edit"
     return f"queued, sent {when}" if when else "queued"
 
 

@@ -41,10 +41,10 @@ class TurnStopper:
         self.on_stopping()
         self.tasks.spawn(self.live.cancel(background=False), "cancelling")
         if left := self.background_count():
-            works = "works" if left == 1 else "work"
+            verb, them = ("is", "it") if left == 1 else ("are", "them")
             self.app.notify(
-                f"{count(left, 'sub-agent')} still {works} in the background. Press esc again to "
-                "stop that too.",
+                f"{count(left, 'sub-agent')} {verb} still working in the background. Press esc "
+                f"again to stop {them} too.",
                 timeout=BACKGROUND_WINDOW,
                 markup=False,
             )
@@ -180,8 +180,7 @@ class InterruptHandler:
         else:
             self._armed = now
             left = self.stopper.background_count()
-            verb = "ends" if left == 1 else "end"
-            ends = f" {count(left, 'sub-agent')} in the background then {verb}." if left else ""
+            ends = f" This also ends {count(left, 'background sub-agent')}." if left else ""
             if others := sum(bool(one.busy) for one in self.stopper.sessions.others):
                 ends += f" {count(others, 'other session')} will be interrupted."
             self.app.notify(f"Press ctrl+c again to exit.{ends}", timeout=EXIT_WINDOW, markup=False)

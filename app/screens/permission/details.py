@@ -89,7 +89,7 @@ def hanging_indent(label: Content, text: Content, width: int) -> Content:
 def _shortened(text: str) -> str:
     if len(text) <= MAX_PART:
         return text
-    return f"{text[: MAX_PART - 40]} … ({len(text):,} characters, all of them above)"
+    return f"{text[: MAX_PART - 40]} … ({len(text):,} characters, shown in full above)"
 
 
 def scope_text(request: PermissionRequest, home: str, width: int) -> Content:

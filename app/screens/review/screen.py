@@ -193,7 +193,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             listing.highlighted = at
         elif session is not None:
             none = f"There are no {self._filter.filter} in this session."
-            text = none if session.turns else "There is nothing in this session yet."
+            text = none if session.turns else "This session is empty."
             self.query_one("#review-facts", Static).update(Content.styled(text, "$tone-muted"))
 
     @property
@@ -247,7 +247,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         """Review a sub-agent's session on its own."""
         row, session = self._row, self._session
         if row is None or row.child is None or session is None:
-            self._show_keys("Choose the call or the report of a sub-agent")
+            self._show_keys("Select the call or report of a sub-agent first")
             return
         above = (*self._above, session.session.title or "Untitled")
         child = ReviewScreen(
@@ -346,9 +346,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
         extracted = file_to_save(self._loaded[row.session_id], row)
         folder = self._runtime.directory
-        name = await show_dialog(
-            app_of(self), TextScreen("Save this to which file?", extracted.name)
-        )
+        name = await show_dialog(app_of(self), TextScreen("Save to which file?", extracted.name))
         if not name:
             return
         text = redacted(extracted.text, self._secrets)
@@ -396,7 +394,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     def action_sent(self) -> None:
         row = self._row
         if row is None or row.step is None:
-            self._show_keys("Choose a step: a call or a response")
+            self._show_keys("Select a step first: a call or a response")
             return
         from app.screens.review.pages import PastRequestScreen  # only needed for this action
 

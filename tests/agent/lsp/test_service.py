@@ -187,7 +187,7 @@ async def test_a_server_that_does_not_respond_is_ended(opened: Opener, file: Pat
             with pytest.raises(TimeoutError):
                 await service.request(str(file), "textDocument/definition", {})
         await until(lambda: service.statuses[0].state == "failed")
-        assert "gave no answer" in service.statuses[0].reason
+        assert "did not answer" in service.statuses[0].reason
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is only known on Linux")

@@ -118,7 +118,7 @@ async def test_queued_messages_show_when_they_are_sent(
         await queued(running, "think of the tests")
         await running.until_shown("queued, sent at the next step")
         await running.pilot.press("escape")
-        await running.until_shown("not sent, goes with your next message, ↑ to edit")
+        await running.until_shown("not sent; will be sent with your next message, ↑ to edit")
         assert "at the next step" not in running.text()
         await running.type("/queue", "enter")
         await running.until_shown("Queued messages")

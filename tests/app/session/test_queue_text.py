@@ -14,8 +14,8 @@ from app.session.session_totals import queued_label
         (Busy(0.0, compacting=True), "steer", "queued, sent after compacting"),
         (Busy(0.0, cancelling=True), "steer", "queued"),
         (Retry(1, "busy", 0.0), "steer", "queued, sent at the next step"),
-        (Idle(), "steer", "not sent, goes with your next message, ↑ to edit"),
-        (Idle(), "follow_up", "not sent, goes with your next message, ↑ to edit"),
+        (Idle(), "steer", "not sent; will be sent with your next message, ↑ to edit"),
+        (Idle(), "follow_up", "not sent; will be sent with your next message, ↑ to edit"),
     ],
 )
 def test_the_label_shows_when_the_message_is_sent(

@@ -55,7 +55,7 @@ def test_a_long_reason_stays_in_its_column() -> None:
 
 def test_only_parts_that_are_shown_in_full_above_are_cut() -> None:
     whole = "x" * 1_000
-    assert "1,000 characters, all of them above" in " ".join(
+    assert "1,000 characters, shown in full above" in " ".join(
         " ".join(rows(80, judged(whole))).split()
     )
     shown = rows(80, judged(whole), above=False)

@@ -235,7 +235,7 @@ async def test_the_request_of_a_step_is_shown_without_secrets(start: Starter) ->
         await running.pilot.press("ctrl+x", "g")
         await running.until_shown("1 turn")
         await running.pilot.press("p")
-        await running.until_shown("Choose a step")
+        await running.until_shown("Select a step first")
         await running.pilot.press("down", "p")
         await running.until_shown("Request of step 1")
         await running.until_shown("Use [redacted] and [redacted]")
@@ -385,7 +385,7 @@ async def test_one_change_is_copied_and_saved_as_a_patch(start: Starter) -> None
         await running.until(lambda: "--- a/src/reader.py" in running.app.clipboard)
         assert "allowed once “fine”" in running.app.clipboard
         await running.pilot.press("w")
-        await running.until_shown("Save this to which file?")
+        await running.until_shown("Save to which file?")
         await running.pilot.press("enter")
         await running.until_shown("Saved to reader.py.diff")
         patch = (running.runtime.directory / "reader.py.diff").read_text()
@@ -407,7 +407,7 @@ async def test_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) ->
         for row, name in (("Use", "turn-1.md"), ("I used", "answer.md")):
             await chosen(running, row)
             await running.pilot.press("w")
-            await running.until_shown("Save this to which file?")
+            await running.until_shown("Save to which file?")
             await running.pilot.press("enter")
             await running.until_shown(f"Saved to {name}")
             text = (running.runtime.directory / name).read_text()
@@ -415,7 +415,7 @@ async def test_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) ->
             assert secret not in text
         assert "> Use [redacted]" in (running.runtime.directory / "turn-1.md").read_text()
         await running.pilot.press("w")
-        await running.until_shown("Save this to which file?")
+        await running.until_shown("Save to which file?")
         await running.pilot.press("enter")
         await running.until_shown("already exists")
 
