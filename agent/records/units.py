@@ -25,3 +25,13 @@ def price(dollars: float | None) -> str:
     if dollars is None:
         return "–"
     return f"${max(f'{dollars:.2f}', f'{dollars:.4g}', key=len)}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration such as ``4s``, ``1m 12s`` or ``2h 3m``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60}s"
+    return f"{whole // 3600}h {whole % 3600 // 60}m"

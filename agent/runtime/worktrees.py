@@ -43,6 +43,7 @@ from agent.runtime.worktree_git import (
     run_words,
     uncommitted_files,
 )
+from agent.store.store import Store
 
 BRANCHES = "opencode/"
 """The beginning of the branches' names."""
@@ -104,6 +105,21 @@ def is_worktree_of(paths: Paths, project: Path, folder: str) -> bool:
             return True
         folder = found.source
     return False
+
+
+async def worktree_of_session(
+    paths: Paths, store: Store, opened: Path, session_id: str
+) -> Path | None:
+    """Return the folder of the worktree that a session belongs to, or that of the session which a
+    sub-agent works for; None without one, or if *opened* is that folder. Raises
+    ``SessionNotFound``."""
+    session = await store.session(session_id)
+    while session.parent_id is not None:
+        session = await store.session(session.parent_id)
+    if session.directory == str(opened):
+        return None
+    found = await asyncio.to_thread(find_worktree, paths, session.directory)
+    return Path(session.directory) if found is not None else None
 
 
 def project_of(paths: Paths, project: Path, path: str) -> Path:

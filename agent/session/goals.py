@@ -174,6 +174,11 @@ class Goals:
             await self._sessions.cancel(session_id)
         await self._save(session_id, replace(goal, state=state, reason="You stopped it."))
 
+    async def wait(self, session_id: str) -> None:
+        """Wait until nothing is done for the goal of a session any more."""
+        if (task := self._tasks.get(session_id)) is not None:
+            await asyncio.wait([task])
+
     async def forget(self, session_id: str) -> None:
         """End the work on the goal of a session that is deleted."""
         if (task := self._tasks.get(session_id)) is not None:

@@ -80,6 +80,11 @@ class Loops:
         if not self.forget(session_id):
             raise NothingToDo(NO_LOOP)
 
+    async def wait(self, session_id: str) -> None:
+        """Wait until the prompt of a session is not repeated any more."""
+        if (found := self._loops.get(session_id)) is not None:
+            await asyncio.wait([found[1]])
+
     async def close(self) -> None:
         for session_id in list(self._loops):
             self.forget(session_id)

@@ -204,6 +204,12 @@ async def _send_prompt(opened: OpenSession, prompt: Sequence[Content]) -> Sessio
     match slash_command_in(prompt):
         case ("compact", focus):
             return await opened.compact(focus)
+        case ("goal", argument):
+            return await opened.goal(argument)
+        case ("loop", argument):
+            return await opened.loop(argument)
+        case ("merge", argument):
+            return await opened.merge(argument)
         case command:
             return await opened.prompt(_prompt_input(opened, command, prompt))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from acp.interfaces import Client
 
 from agent.bus import Subscription
 from agent.records import events
-from agent.records.errors import OpencodePyError
+from agent.records.errors import NothingToDo, OpencodePyError
 from agent.records.messages import (
     Idle,
     MessageWithParts,
@@ -22,6 +22,16 @@ from agent.records.messages import (
     StepFinishPart,
     ToolPart,
     UserMessage,
+)
+from agent.runtime.goal_command import goal_command, loop_command
+from agent.runtime.merge_command import (
+    REMOVE,
+    changes_text,
+    known_worktree,
+    merge_changes,
+    merge_work,
+    parse_merge,
+    remove_worktree,
 )
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
@@ -168,8 +178,58 @@ class OpenSession:
             prompt.message_id = ""
             return await self._wait_for_end(prompt)
 
+    async def goal(self, argument: str) -> events.SessionIdle:
+        """Run ``/goal`` and wait until no work is done on the goal any more."""
+        sessions, model = self.runtime.sessions, self.runtime.catalog.default_model()
+        given = (self.session, argument, self._own_session, self.session.model or model)
+        return await self._until_over(goal_command(self.runtime, *given), sessions.goals.wait)
+
+    async def loop(self, argument: str) -> events.SessionIdle:
+        """Run ``/loop`` and wait until the prompt is not repeated any more."""
+        loops = self.runtime.sessions.loops
+        started = loop_command(self.runtime, self.session, argument, self._own_session)
+        return await self._until_over(started, loops.wait)
+
+    async def _own_session(self) -> Session:
+        return await self.runtime.sessions.repository.get(self.session.id)
+
+    async def _until_over(
+        self, started: Awaitable[str], ended: Callable[[str], Awaitable[None]]
+    ) -> events.SessionIdle:
+        """Send the sentence that *started* returns, then wait for *ended*, one prompt for all its
+        turns."""
+        with self._pending.new() as prompt:
+            if sentence := await started:
+                await self.say(sentence)
+            await ended(self.session.id)
+            outcome: events.Outcome = "cancelled" if prompt.cancelled else "completed"
+            return events.SessionIdle(self.session.id, "", outcome)
+
+    async def merge(self, argument: str) -> events.SessionIdle:
+        """Send what a worktree changed, or merge or remove it if *argument* says so."""
+        name, how = parse_merge(argument)
+        worktree = known_worktree(self.runtime, self.session, name)
+        if how == REMOVE:
+            await self.say(await remove_worktree(self.runtime, worktree))
+        elif how:
+            await self.say(await merge_work(worktree, how, self.session))
+        else:
+            shown = changes_text(await merge_changes(worktree))
+            ways = f"/merge {worktree.name} merge, squash or patch merges this."
+            text = f"```diff\n{shown}\n```\n\n{ways}" if shown else "No changes to merge."
+            await self.say(text)
+        return events.SessionIdle(self.session.id, "", "completed")
+
+    async def say(self, text: str) -> None:
+        """Send *text* as a message of the agent."""
+        await self.send((update_agent_message_text(f"{text}\n\n"),))
+
     async def cancel(self) -> None:
-        """Cancel the running turn, and all prompts that are queued or being prepared."""
+        """Cancel the running turn, goal or loop, and all prompts that are queued or being
+        prepared."""
+        with suppress(NothingToDo):
+            await self.runtime.sessions.goals.end(self.session.id, "paused")
+        self.runtime.sessions.loops.forget(self.session.id)
         for prompt in self._pending.cancel():
             await self.runtime.queues.remove(self.session.id, prompt.message_id or "")
             prompt.settle(events.SessionIdle(self.session.id, "", "cancelled"))

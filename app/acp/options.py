@@ -26,7 +26,10 @@ MODES: dict[PermissionMode, str] = {
 
 BUILTIN_COMMANDS = (
     ("compact", "Compact the conversation to free context", "what to preserve"),
+    ("goal", "Work until a check passes", "text --check command, or pause, resume, stop"),
     ("init", "Write the project's instructions", "what matters"),
+    ("loop", "Repeat a prompt", "10m prompt"),
+    ("merge", "Show the changes of a worktree, or merge them", "name, merge, squash or patch"),
 )
 """Commands that the program runs itself: name, description, hint."""
 

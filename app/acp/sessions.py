@@ -12,6 +12,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import Session, messages_before
 from agent.runtime.pool import RuntimePool
 from agent.runtime.runtime import Runtime
+from agent.runtime.worktrees import is_worktree_of
 from agent.session.subagents.subagents import lineage_of
 from app.acp.client_services import editor_of, terminals_of
 from app.acp.errors import NOT_FOUND
@@ -96,12 +97,15 @@ class OpenSessions:
     async def load(
         self, cwd: str, session_id: str, servers: McpServers | None, *, replay: bool
     ) -> OpenSession:
-        """Open a stored session of *cwd*, and send its messages with *replay*.
+        """Open a stored session of *cwd*, or of a worktree that was created from it, and send its
+        messages with *replay*.
 
         Raises ``SessionNotFound``, and ``ConfigError`` for a session of another folder.
         """
         runtime = await self._folders.open(cwd, _overrides(servers))
         session = await runtime.sessions.repository.open(session_id)
+        if is_worktree_of(runtime.paths, runtime.project, session.project):
+            runtime = await self._folders.open(session.directory, _overrides(servers))
         if Path(session.directory) != runtime.directory:
             raise ConfigError(f"The session {session_id} belongs to {session.directory}.")
         await self.close_one(session_id)

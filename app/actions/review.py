@@ -5,17 +5,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo
-from agent.records.messages import AssistantMessage, MessageWithParts, UserMessage
+from agent.records.messages import MessageWithParts, UserMessage
 from app.actions.custom_commands import send_command
 from app.commands.context import ActionContext
 from app.commands.registry import action
+from app.session.named_changes import named_changes
 
 if TYPE_CHECKING:  # loads the agent
     from agent.records.review_comment import ReviewComment
     from agent.session.review.changes import ReviewedChanges
     from app.screens.review.changes import ReviewState, SentComment
-
-NOTHING_CHANGED = "Nothing has changed: neither in the working tree nor in this session."
 
 
 @action(
@@ -30,90 +29,14 @@ NOTHING_CHANGED = "Nothing has changed: neither in the working tree nor in this 
 async def review(context: ActionContext, argument: str) -> None:
     """Show the changes of the working tree, the last turn, the session, a branch or a pull request,
     to comment on lines and to revert parts. Any other argument has a sub-agent review it."""
-    changes = await _changes(context, argument)
+    live = context.live
+    changes = await named_changes(live.runtime, live.session, argument)
     if changes is None:
         await send_command(context, "review", argument)
     elif changes.files:
         await review_changes(context, changes)
     else:
         raise NothingToDo(f"There are no changes to review in {changes.title}.")
-
-
-async def _changes(context: ActionContext, argument: str) -> "ReviewedChanges | None":
-    """Return the changes that *argument* names, None if it names none."""
-    runtime = context.live.runtime
-    word, _, rest = argument.strip().partition(" ")
-    match word.lower().lstrip("#"), rest.strip():
-        case "", "":
-            return await _first_changes(context)
-        case "tree", "":
-            return await runtime.changes.working_tree()
-        case "turn", "":
-            return await _session_changes(context, last_turn=True)
-        case "session", "":
-            return await _session_changes(context, last_turn=False)
-        case "branch", base if " " not in base:
-            return await runtime.changes.branch(base)
-        case "pr", number if number.lstrip("#").isdigit():
-            return await _pull_request(context, number.lstrip("#"))
-        case number, "" if number.isdigit():
-            return await _pull_request(context, number)
-        case _:
-            return None
-
-
-async def _pull_request(context: ActionContext, number: str) -> "ReviewedChanges":
-    runtime = context.live.runtime
-    if not runtime.trust.trusted and runtime.trust.status != "nothing":
-        # gh asks git about the repository, whose configuration can name programs.
-        raise NothingToDo("gh reads this repository's settings: trust the folder first (/trust).")
-    return await runtime.changes.pull_request(number)
-
-
-async def _first_changes(context: ActionContext) -> "ReviewedChanges":
-    """Return the changes of the working tree, or without a repository or changes those of the
-    session."""
-    try:
-        found = await context.live.runtime.changes.working_tree()
-    except NothingToDo:
-        if context.live.session is None:
-            raise
-    else:
-        if found.files or context.live.session is None:
-            return found
-    found = await _session_changes(context, last_turn=False)
-    if not found.files:
-        raise NothingToDo(NOTHING_CHANGED)
-    return found
-
-
-async def _session_changes(context: ActionContext, *, last_turn: bool) -> "ReviewedChanges":
-    from agent.session.review.changes import ReviewedChanges  # only for a review
-
-    session, runtime = context.live.session, context.live.runtime
-    if session is None:
-        raise NothingToDo("No session is open.")
-    messages = await runtime.store.messages(session.id)
-    if last_turn:
-        messages = messages[_start_of_last_turn(messages) :]
-    files = await runtime.sessions.undo.changes.files(messages)
-    title = "the last turn" if last_turn else "this session"
-    return ReviewedChanges(title, files, session_id=session.id)
-
-
-def _start_of_last_turn(messages: Sequence[MessageWithParts]) -> int:
-    last = next(
-        (m.message.turn_id for m in reversed(messages) if isinstance(m.message, AssistantMessage)),
-        None,
-    )
-    return next(
-        (
-            index
-            for index, item in enumerate(messages)
-            if isinstance(item.message, AssistantMessage) and item.message.turn_id == last
-        ),
-        len(messages),
-    )
 
 
 async def review_changes(context: ActionContext, changes: "ReviewedChanges") -> None:

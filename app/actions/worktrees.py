@@ -1,7 +1,7 @@
 """Actions on worktrees: reviewing, merging and removing them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo
 from app.actions.review import show_review
@@ -12,7 +12,6 @@ from app.screens.base.small_dialogs import ConfirmScreen
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads the agent package
-    from agent.runtime.merging import MergeMode
     from agent.runtime.worktrees import Worktree
 
 MERGE_ROWS = (
@@ -20,11 +19,6 @@ MERGE_ROWS = (
     Row("squash", "Squash", "one change, staged and not committed"),
     Row("patch", "Patch", "only the files, nothing staged"),
 )
-REMOVE = "remove"
-HOWS = frozenset({*(row.key for row in MERGE_ROWS), REMOVE})
-
-NO_WORKTREE = "This session is not in a worktree. /new --worktree creates one."
-UNKNOWN = "There is no worktree {name}. The worktrees are: {known}."
 WORKING = "A session works in the worktree {name}. Try again when it is done."
 KEPT_OPEN = "Nothing was merged. /merge continues."
 
@@ -39,9 +33,10 @@ KEPT_OPEN = "Nothing was merged. /merge continues."
 async def merge(context: ActionContext, argument: str) -> None:
     """Review the work of a worktree, the open one if none is named, and bring it back to the folder
     that it was made from."""
-    words = argument.split()
-    how = words.pop() if words and words[-1] in HOWS else ""
-    worktree = await _find(context, " ".join(words))
+    from agent.runtime.merge_command import REMOVE, parse_merge  # loads the agent package
+
+    name, how = parse_merge(argument)
+    worktree = await _find(context, name)
     if worktree is None:
         return
     _refuse_busy(context, worktree)
@@ -53,18 +48,13 @@ async def merge(context: ActionContext, argument: str) -> None:
 async def _find(context: ActionContext, name: str) -> "Worktree | None":
     """Return the worktree *name*; without a name that of the open session, else the one that the
     user picks."""
-    from agent.runtime.worktrees import Worktrees, find_worktree  # only with a worktree
+    from agent.runtime.merge_command import NO_WORKTREE, find_named, worktrees_of  # as above
 
-    live = context.live
-    folder = live.session.project if live.session is not None else str(live.runtime.project)
-    if not name and (own := find_worktree(live.runtime.paths, folder)) is not None:
-        return own
-    every = {one.name: one for one in Worktrees(live.runtime.paths, live.runtime.project).all()}
-    if name:
-        if name not in every:
-            known = ", ".join(every) or "none"
-            raise NothingToDo(UNKNOWN.format(name=name, known=known))
-        return every[name]
+    runtime = context.live.runtime
+    found = find_named(runtime, context.live.session, name)
+    if found is not None:
+        return found
+    every = worktrees_of(runtime)
     if not every:
         raise NothingToDo(NO_WORKTREE)
     rows = [Row(one.name, one.name, one.branch) for one in every.values()]
@@ -75,18 +65,14 @@ async def _find(context: ActionContext, name: str) -> "Worktree | None":
 async def _go_there(context: ActionContext, worktree: "Worktree") -> None:
     """Open the last session that works in *worktree*, which reads the comments. A sub-agent's
     worktree has none: then the open session does."""
+    from agent.runtime.merge_command import folder_in  # as above
+
     live = context.live
     if live.runtime.project == Path(worktree.folder):
         return
-    found = await live.runtime.store.sessions(directory=_same_folder(context, worktree), limit=1)
+    found = await live.runtime.store.sessions(directory=folder_in(live.runtime, worktree), limit=1)
     if found:
         await live.open(found[0].id)
-
-
-def _same_folder(context: ActionContext, worktree: "Worktree") -> str:
-    """Return where the opened folder is in *worktree*."""
-    runtime = context.live.runtime
-    return str(Path(worktree.folder, runtime.directory.relative_to(runtime.project)))
 
 
 def _refuse_busy(context: ActionContext, worktree: "Worktree") -> None:
@@ -100,12 +86,9 @@ def _refuse_busy(context: ActionContext, worktree: "Worktree") -> None:
 async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: str) -> bool:
     """Show what *worktree* changed and merge it once the user confirms; return whether to remove it
     then."""
-    from agent.runtime.merging import merge as merge_worktree
-    from agent.runtime.merging import merge_base
-    from agent.session.review.changes import worktree_changes  # only for a review
+    from agent.runtime.merge_command import merge_changes, merge_work  # as above
 
-    root = Path(worktree.folder)
-    changes = await worktree_changes(root, worktree.name, await merge_base(worktree))
+    changes, root = await merge_changes(worktree), Path(worktree.folder)
     if changes.files or changes.notes:
         state = None
         if changes.files:
@@ -117,8 +100,7 @@ async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: s
         if not how:
             return False
         _refuse_busy(context, worktree)
-    title = context.live.session.title if context.live.session is not None else ""
-    done = await merge_worktree(worktree, cast("MergeMode", how or "merge"), title)
+    done = await merge_work(worktree, how or "merge", context.live.session)
     context.notify(sanitize_line(done))
     question = ConfirmScreen(
         f"{done} Remove the worktree {worktree.name}?",
@@ -129,11 +111,8 @@ async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: s
 
 async def _remove(context: ActionContext, worktree: "Worktree") -> str:
     """Remove *worktree*; return what was done. Its sessions continue where it was made from."""
-    from agent.runtime.worktrees import Worktrees  # only with a worktree
+    from agent.runtime.merge_command import remove_worktree  # as above
 
-    live = context.live
-    if live.runtime.project == Path(worktree.folder):
+    if context.live.runtime.project == Path(worktree.folder):
         return await context.leave_worktree("remove")
-    done = await Worktrees(live.runtime.paths, live.runtime.project).remove(worktree)
-    await live.runtime.sessions.repository.adopt(_same_folder(context, worktree))
-    return done
+    return await remove_worktree(context.live.runtime, worktree)

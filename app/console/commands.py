@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.requests import PermissionMode
 from app.console.more_commands import MORE_COMMANDS, WIDTH, Command, Console, open_session
+from app.console.work_commands import WORK_COMMANDS
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads httpx2
@@ -339,6 +340,7 @@ COMMANDS: Mapping[str, Command] = {
     "todo": Command("", "shows the agent's to-do list", _todo, ("todos",)),
     "mcp": Command("", "shows the MCP servers", _servers, ("mcps",)),
     **MORE_COMMANDS,
+    **WORK_COMMANDS,
 }
 """The commands by name, without the slash."""
 

@@ -71,6 +71,14 @@ class Console(Protocol):
         """Return the result of *work*. Raises ``NothingToDo`` if Ctrl+C stops it."""
         ...
 
+    async def follow_until(self, ended: Coroutine[object, object, None]) -> None:
+        """Print what happens in the open session until *ended* returns."""
+        ...
+
+    async def run_command(self, name: str, argument: str) -> None:
+        """Send the prompt of a user's slash command."""
+        ...
+
     async def follow(self, work: Awaitable[object]) -> None:
         """Start *work* in the open session and print what happens until it is over."""
         ...

@@ -9,9 +9,10 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.custom_commands import find_command
@@ -163,12 +164,12 @@ async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
             printer.line(notice)
         launch = replace(launch, directory=folder)
         runtime = await load(launch)
+    plain = PlainConsole(runtime, launch, printer, lines, env, load)
     try:
-        plain = PlainConsole(runtime, launch, printer, lines, env)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)
         await plain.run()
     finally:
-        await runtime.close()
+        await plain.runtime.close()
     return 0
 
 
@@ -203,6 +204,8 @@ class PlainConsole:
     printer: Printer
     lines: StdinLines
     env: Mapping[str, str]
+    load: Callable[[LaunchOptions], Awaitable["Runtime"]]
+    """Opens the folder that options name."""
     _session: Session | None = field(default=None, init=False)
     _subscription: "Subscription | None" = field(default=None, init=False)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
@@ -232,13 +235,15 @@ class PlainConsole:
             self.printer.line(f"To continue: {own_command()} --plain --session {self._session.id}")
 
     def interrupt(self) -> None:
-        """Handle Ctrl+C: stop the running turn or the preparation of a prompt, else exit."""
+        """Handle Ctrl+C: stop the running turn or loop or the preparation of a prompt, else
+        exit."""
         if self._preparation.stop():
             return
         session = self._session
+        repeats = session is not None and self.runtime.sessions.loops.forget(session.id)
         if session is not None and not isinstance(self.runtime.sessions.status(session.id), Idle):
             asyncio.get_running_loop().create_task(self.runtime.sessions.cancel(session.id))
-        else:
+        elif not repeats:
             self._stopping.set()
             self.lines.put(None)
 
@@ -254,11 +259,28 @@ class PlainConsole:
             text += line[:-1] + "\n"
 
     async def open(self, session: Session) -> None:
+        from agent.runtime.worktrees import worktree_of_session  # loaded with the runtime
+
+        here = (self.runtime.paths, self.runtime.store, self.runtime.directory)
+        folder = await worktree_of_session(*here, session.id)
+        if folder is not None:
+            self.printer.line(f"Working in {folder}.")
+            await self._go_to(folder)
         if self._subscription is not None:
             self._subscription.close()
         self._subscription, snapshot = await self.runtime.sessions.attach(session.id)
         self._session = snapshot.session
         self.printer.line(f"Session {session.id}: {session.title or 'new'}")
+
+    async def _go_to(self, folder: Path) -> None:
+        """Open *folder*, a worktree, in place of the open one."""
+        before, self.launch = self.runtime, replace(self.launch, directory=folder)
+        self.runtime = await self.load(self.launch)
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+        await before.close()
+        self.runtime.mcp.start()
 
     async def _run_line(self, text: str) -> None:
         """Run one line of the user's: a command or a prompt."""
@@ -285,7 +307,7 @@ class PlainConsole:
             case _ if text.startswith("!") and text[1:].strip():
                 await self.run_shell(text[1:].strip())
             case _ if await self._is_command(name):
-                await self._run_command(name[1:], argument)
+                await self.run_command(name[1:], argument)
             case _ if name.startswith("/") and name[1:].isalnum():
                 self.printer.line(f"There is no command {name} here. /help lists them.")
             case _:
@@ -335,6 +357,28 @@ class PlainConsole:
         await work
         await self._print_events(session, subscription)
 
+    async def follow_until(self, ended: Coroutine[object, object, None]) -> None:
+        """Print what happens in the open session, which is attached, until *ended* returns."""
+        session, subscription = self._session, self._subscription
+        assert session is not None  # of the callers
+        assert subscription is not None  # every session here is attached
+
+        async def print_all() -> None:
+            while True:
+                await self._print_events(session, subscription)
+
+        printing = asyncio.create_task(print_all(), name="printing events")
+        waiting = asyncio.create_task(ended, name="waiting for the end")
+        try:
+            await asyncio.wait({printing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            printing.cancel()
+            waiting.cancel()
+            await asyncio.wait({printing, waiting})
+        for event in subscription.drain():
+            self.printer.show(event)
+        await self._print_status()
+
     async def run_shell(self, command: str) -> None:
         session = await self.ensure_session()
         await self.follow(self.runtime.sessions.user_shell.start(session.id, command))
@@ -354,7 +398,7 @@ class PlainConsole:
         known = await self.runtime.commands.all() if name.startswith("/") else ()
         return find_command(known, name[1:]) is not None
 
-    async def _run_command(self, name: str, argument: str) -> None:
+    async def run_command(self, name: str, argument: str) -> None:
         """Send the prompt of a user's slash command, after asking for its permissions."""
         session = await self.ensure_session()
 

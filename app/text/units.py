@@ -2,19 +2,9 @@
 
 from datetime import UTC, datetime, tzinfo
 
-from agent.records.units import money, price, tokens
+from agent.records.units import duration, money, price, tokens
 
 __all__ = ["clock", "count", "day", "duration", "money", "price", "tokens"]
-
-
-def duration(seconds: float) -> str:
-    """Return a duration such as ``4s``, ``1m 12s`` or ``2h 3m``."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m {whole % 60}s"
-    return f"{whole // 3600}h {whole % 3600 // 60}m"
 
 
 def day(when: float, now: float, zone: tzinfo | None = None) -> str:

@@ -388,14 +388,23 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         trust_once=arguments.trust,
     )
     runtime = await open_folder(arguments.directory)
-    if arguments.worktree is None:
+    if arguments.worktree is None and arguments.session is None:
         return runtime
-    from agent.runtime.worktrees import open_worktree  # only with a worktree
+    from agent.runtime.worktrees import open_worktree, worktree_of_session  # as above
 
+    folder, notices = None, ()
     try:
-        folder, notices = await open_worktree(runtime, arguments.worktree, env)
-    finally:
+        if arguments.worktree is not None:
+            folder, notices = await open_worktree(runtime, arguments.worktree, env)
+        else:
+            place = (runtime.paths, runtime.store, runtime.directory)
+            folder = await worktree_of_session(*place, arguments.session)
+    except BaseException:
         await runtime.close()
+        raise
+    if folder is None:
+        return runtime
+    await runtime.close()
     for notice in (f"Working in {folder}.", *notices):
         report(notice, 0)
     return await open_folder(folder)

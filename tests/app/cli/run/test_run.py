@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -476,3 +477,19 @@ def test_a_check_that_never_passes_ends_with_the_code_of_a_limit(
     assert done.returncode == 4
     assert "Round 2: the check fails with exit code 3." in done.stderr.decode()
     assert len([r for r in scripted.server.requests if r.body.get("tools")]) == 2
+
+
+def test_a_session_of_a_worktree_is_continued_in_its_folder(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "--allow-empty", "-m", "one")):
+        names = ("-c", "user.name=Me", "-c", "user.email=me@example.org")
+        subprocess.run(["git", *names, *words], cwd=installed.project, check=True)
+    scripted.server.always(answer(Text("Here.")))
+    first = run(installed, "--format", "json", "-w", "fix", "go")
+    session_id = json.loads(first.stdout.splitlines()[0])["session"]
+    again = run(installed, "-s", session_id, "again")
+    assert again.returncode == 0
+    told = again.stderr.decode()
+    assert re.search(r"Working in .*/worktrees/.*/fix\.", told)
+    assert "/fix" in str(scripted.server.requests[-1].body["messages"])
