@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.tools.builtin import CLASSES
 from app.cli.main import COMMANDS, UNSUPPORTED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -69,7 +70,11 @@ def test_the_version_loads_nothing_heavy() -> None:
 
 
 def test_a_headless_answer_loads_nothing_that_only_calls_need(tmp_path: Path) -> None:
-    """The grammar of shells and ignore files are 50 modules, a tenth of the start."""
+    """Tools with the checks of their arguments, the grammar of shells and ignore files are a third
+    of the start."""
+    settings = tmp_path / ".config" / "opencode-py"
+    settings.mkdir(parents=True)
+    (settings / "opencode.json").write_text('{"permission": {"edit": "ask"}, "ui": {"vim": true}}')
     folders = {"HOME": str(tmp_path), "OPENCODE_PY_DATA": str(tmp_path / "data")}
     done = subprocess.run(
         [sys.executable, "-c", ASK, json.dumps(["run", "-m", "demo/offline", "hello"])],
@@ -77,7 +82,16 @@ def test_a_headless_answer_loads_nothing_that_only_calls_need(tmp_path: Path) ->
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     code, modules = json.loads(done.stderr.splitlines()[-1])
-    unneeded = {"pathspec", "agent.permission.shell.analysis", "agent.permission.programs"}
+    unneeded = {
+        "agent.mcp.tool",
+        "agent.permission.programs",
+        "agent.permission.shell.analysis",
+        "agent.session.prompt.instruction_editor",
+        "agent.tools.search.file_index",
+        "pathspec",
+        "pydantic",
+        *(f"agent.tools.{module}" for module, _ in CLASSES.values()),
+    }
     assert (code, unneeded & set(modules)) == (0, set())
 
 
