@@ -1,5 +1,8 @@
 """Permission modes: cycled with shift+tab and always shown."""
 
+import json
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,8 @@ import pytest
 from agent.records.requests import PermissionMode
 from app.session.permission_mode import PermissionModeCycle
 from app.widgets.status import Status, status_text
-from tests.app.conftest import Running, Starter
+from tests.app.conftest import Running, Starter, configure
+from tests.support.harness import MODEL
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Hold, Text, answer
 
@@ -43,7 +47,7 @@ def test_a_mode_is_set_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -
     assert (step.mode, step.agent) == ("ask", "build")
 
 
-@pytest.mark.parametrize("mode", ["ask", "accept edits", "auto"])
+@pytest.mark.parametrize("mode", ["ask", "accept edits", "judge", "auto"])
 @pytest.mark.parametrize("width", [30, 80, 140])
 def test_the_status_line_always_has_the_mode(mode: PermissionMode, width: int) -> None:
     status = Status(model="x/model", mode=mode, branch="main", context=900, limit=1000, cost=1.0)
@@ -162,3 +166,35 @@ async def test_accept_edits_mode_allows_an_edit(
         await running.pilot.press("o")
         await running.until_shown("As you wish.")
         assert (work / "other.txt").exists()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_the_judge_is_chosen_by_name_and_its_verdicts_are_shown(
+    start: Starter, folders: Mapping[str, str], size: tuple[int, int]
+) -> None:
+    steps = [Call("bash", {"command": "mkdir one"}), Call("bash", {"command": "mkdir two"})]
+    verdicts = [("allow", "The user asked for it."), ("ask", "Nobody asked for two.")]
+
+    def script(body: dict):
+        if "You judge one tool call" not in str(body["messages"][0]):
+            return answer(steps.pop(0) if steps else Text("done"))
+        word, reason = verdicts.pop(0)
+        return answer(Text(json.dumps({"verdict": word, "reason": reason})))
+
+    async with ModelServer() as server, AsyncExitStack() as stack:
+        configure(folders, server, judge_model=MODEL)
+        server.always(script)
+        running = await stack.enter_async_context(start(size=size))
+        await running.type("/mode judge", "enter")
+        await status(running, "judge")
+        assert running.runtime.permissions.mode == "judge"
+        await running.type("make a folder", "enter")
+        await running.until(lambda: "suggests asking: Nobody asked for two." in running.text())
+        await running.pilot.press("o")
+        await running.until(lambda: "done" in running.text())
+        shown = running.text()
+        assert "allowed by model-1: The user asked for it." in shown
+        assert "allowed once" in shown
+        assert "(model-1 suggests asking: Nobody asked for two.)" in " ".join(shown.split())
+        await running.pilot.press("shift+tab")
+        await status(running, "ask")

@@ -8,6 +8,7 @@ from textual.app import App
 from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.records.sandbox import SandboxGrant
+from agent.records.verdicts import Verdict
 from app.screens.permission.screen import PermissionScreen
 from app.text.invisible_characters import lookalikes
 from app.theme.themes import register
@@ -382,6 +383,12 @@ def through_a_link() -> PermissionRequest:
     )
 
 
+def judged() -> PermissionRequest:
+    reason = "The tests were asked for, but deleting dist was not, and it may not be built again."
+    verdict = Verdict(answer="ask", model="anthropic/claude-haiku-5-5", reason=reason)
+    return replace(five_commands(), verdict=verdict)
+
+
 PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
     "five-commands": (five_commands(), []),
     "hunks": (
@@ -396,6 +403,7 @@ PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
         ["n", "space"],
     ),
     "through-a-link": (through_a_link(), []),
+    "judge": (judged(), []),
     "long-command": (request(blocks=(ShellBlock("echo " + "word " * 2_000),)), []),
 }
 
@@ -409,6 +417,22 @@ async def test_pictures(name: str) -> None:
         await pilot.press(*keys)
         await settle(pilot)
         await assert_pictures(pilot, f"dialog-{name}")
+
+
+async def test_an_unusable_verdict_and_none_at_all_are_named() -> None:
+    for verdict, shown in (
+        (
+            Verdict(answer="none", model="x/small", reason="no response"),
+            "small gave no verdict: no",
+        ),
+        (Verdict(answer="ask", reason="rm can destroy work"), "not judged: rm can destroy work"),
+        (Verdict(answer="ask", model="x/s", reason="a\u202eb\x1b[1m"), "s suggests asking: a"),
+    ):
+        host = Host(PermissionScreen(replace(request(), verdict=verdict), grace=0))
+        async with host.run_test() as pilot:
+            await settle(pilot)
+            assert shown in screen_text(host)
+            assert "\x1b[1m" not in screen_text(host)
 
 
 def sandboxed(*, can_leave: bool = True, network: bool = False) -> PermissionRequest:

@@ -16,8 +16,9 @@ from agent.records.blocks import (
     TodoBlock,
     TodoItem,
 )
-from agent.records.decisions import Decision
+from agent.records.decisions import Decision, DecisionSource
 from agent.records.messages import Part, ToolState
+from agent.records.verdicts import Verdict, VerdictAnswer
 from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block
@@ -473,6 +474,27 @@ def test_an_answer_without_words_takes_no_row() -> None:
     decided = Decision(answer="once", by="person", at=1.0)
     part = replace(tool("p", MESSAGE, completed("Edit", "a.py")), decisions=(decided,))
     assert len(tool_lines(part, PAGE, Moment(), unfolded=True)[0]) == 1
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize(
+    ("by", "answer", "shown"),
+    [
+        ("mode", "allow", "allowed by claude-haiku-5-5: It runs the tests."),
+        ("person", "ask", "allowed once (claude-haiku-5-5 suggests asking: It runs the tests.)"),
+        ("person", "none", "allowed once (claude-haiku-5-5 gave no verdict: It runs the tests.)"),
+    ],
+)
+def test_the_verdict_of_a_judge_is_shown_below_the_call(
+    width: int, by: DecisionSource, answer: VerdictAnswer, shown: str
+) -> None:
+    model = "anthropic/claude-haiku-5-5"
+    verdict = Verdict(answer=answer, model=model, reason="It runs the tests.")
+    decided = Decision(answer="once", by=by, at=1.0, verdict=verdict)
+    part = replace(tool("p", MESSAGE, completed("Bash", "npm test")), decisions=(decided,))
+    lines, foldable = tool_lines(part, Page(width, DARK_PALETTE), Moment(), unfolded=False)
+    assert [line.strip.text.strip() for line in lines][1] == shown
+    assert not foldable
 
 
 def test_the_dialog_has_the_description_of_a_command() -> None:
