@@ -100,6 +100,7 @@ def session_record(info: JsonObject, project: str = "") -> Session:
 
 def user_record(info: JsonObject, session_id: str, message_id: str, turn_id: str) -> UserMessage:
     model = dict_of(info.get("model")) or info
+    queued = text_of(info.get("queued"))
     return UserMessage(
         id=message_id,
         session_id=session_id,
@@ -107,7 +108,8 @@ def user_record(info: JsonObject, session_id: str, message_id: str, turn_id: str
         agent=text_of(info.get("agent")) or "build",
         model=model_name(model),
         effort=_effort(model),
-        turn_id=turn_id,
+        turn_id=None if queued else turn_id,
+        delivery="follow_up" if queued == "follow_up" else "steer",
     )
 
 

@@ -118,7 +118,8 @@ def message_shape(message: Message, directory: str, project: str) -> JsonObject:
     }
     if not isinstance(message, AssistantMessage):
         shape["model"] = model
-        return shape
+        # opencode has no such key: its own clients see the message as sent.
+        return shape if message.turn_id is not None else shape | {"queued": message.delivery}
     own: JsonObject = {
         "parentID": message.parent_id,
         "mode": message.agent,

@@ -87,6 +87,7 @@ class Mirror:
         self._unread: dict[str, JsonObject] = {}
         self._whole: set[str] = set()
         self._aborted: set[str] = set()
+        self._queued: dict[str, tuple[str, ...]] = {}
         self._changing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._on_editor: Callable[[str, JsonObject], None] = _nothing
@@ -188,6 +189,7 @@ class Mirror:
         todos = records.todos_record(await self._connection.get(f"{path}/todo"))
         known = {item.message.id for item in await self._store.messages(session_id)}
         self._copied[session_id] = {}
+        self._set_queued(session_id, [])
         for item in found:
             info = dict_of(item.get("info"))
             known.discard(text_of(info.get("id")))
@@ -200,6 +202,7 @@ class Mirror:
     async def _copy_message(self, info: JsonObject, parts: Iterable[JsonObject]) -> None:
         message = self._message(info)
         await self._store.save(message)
+        self._note_queued(message)
         for raw in parts:
             followed = self._unread.pop(text_of(raw.get("id")), None)
             part = self._part(followed or raw)
@@ -254,6 +257,24 @@ class Mirror:
             self._prompts[prompt.id] = replace(prompt, synthetic=synthetic)
             await self._store.save(self._prompts[prompt.id])
 
+    def queued(self, session_id: str) -> tuple[str, ...]:
+        """Return the ids of the messages that wait at the server, oldest first."""
+        return self._queued.get(session_id, ())
+
+    def _note_queued(self, message: Message) -> None:
+        if not isinstance(message, UserMessage):
+            return
+        others = [each for each in self.queued(message.session_id) if each != message.id]
+        waits = [message.id] if message.turn_id is None else []
+        if waits and message.id in self.queued(message.session_id):
+            return
+        self._set_queued(message.session_id, [*others, *waits])
+
+    def _set_queued(self, session_id: str, ids: list[str]) -> None:
+        if tuple(ids) != self.queued(session_id):
+            self._queued[session_id] = tuple(ids)
+            self._bus.publish(events.QueueChanged(session_id, tuple(ids)))
+
     async def _has_parts(self, message_id: str) -> bool:
         found = await self._store.message(message_id)
         return found is not None and bool(found.parts)
@@ -264,7 +285,9 @@ class Mirror:
             case "message.updated":
                 info = dict_of(properties.get("info"))
                 if text_of(info.get("sessionID")) in self._copied:
-                    await self._store.save(self._message(info))
+                    message = self._message(info)
+                    await self._store.save(message)
+                    self._note_queued(message)
             case "message.part.updated":
                 await self._part_updated(dict_of(properties.get("part")))
             case "message.part.delta":
@@ -273,9 +296,9 @@ class Mirror:
                 await self._part_removed(properties)
             case "message.removed":
                 if session_id in self._copied:
-                    await self._store.remove_message(
-                        session_id, text_of(properties.get("messageID"))
-                    )
+                    name = text_of(properties.get("messageID"))
+                    await self._store.remove_message(session_id, name)
+                    self._set_queued(session_id, [i for i in self.queued(session_id) if i != name])
             case "permission.asked":
                 await self._requests.permission(properties)
             case "question.asked":

@@ -34,7 +34,7 @@ from app.remote.changes import RemoteChanges
 from app.remote.connection import Connection
 from app.remote.mirror import Mirror
 from app.remote.requests import RemotePermissions, RemoteQuestions, RemoteRequests, Sender
-from app.remote.sessions import RemoteCommands, RemoteRepository, RemoteSessions
+from app.remote.sessions import RemoteCommands, RemoteQueues, RemoteRepository, RemoteSessions
 from app.startup.launch import LaunchOptions
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 BUILT_IN = frozenset({"build", "plan", "general", "explore"})
 """Agents that exist here, and perhaps not at the server."""
+
+SERVER = "opencode-py"
+"""The name by which our own servers are told from opencode's."""
 
 NO_SERVER = "http://127.0.0.1:9"
 """The address of providers here: models are called by the server."""
@@ -113,8 +116,16 @@ class RemoteOpener:
                 store, services.agents, str(opened.directory), project, connection, mirror
             )
             return RemoteSessions(
-                services, repository, connection, mirror, sender, own.data / "pasted"
+                services,
+                repository,
+                connection,
+                mirror,
+                sender,
+                own.data / "pasted",
+                queues_later=health.get("server") == SERVER,
             )
+
+        health = dict_of(await connection.get("/global/health"))
 
         runtime = compose(opened, sessions)
         await runtime.titles.close()  # the server names its sessions
@@ -130,6 +141,7 @@ class RemoteOpener:
             permissions=permissions,
             questions=questions,
             commands=commands,
+            queues=RemoteQueues(store, bus, connection),
             files=RemoteFiles(connection),
             git_status=RemoteGit(connection),
             changes=RemoteChanges(connection),

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.agents import Agents
+from agent.bus import Bus
 from agent.custom_commands import CommandInfo
-from agent.records.errors import NothingToDo, SessionBusy
+from agent.records.errors import NothingToDo, SessionBusy, SessionNotFound
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import (
     Busy,
+    Delivery,
     Idle,
     MessageWithParts,
     Session,
@@ -21,6 +23,7 @@ from agent.records.messages import (
 )
 from agent.session.api import PromptInput, SessionSnapshot
 from agent.session.prompt.slash_commands import SlashCommands
+from agent.session.queue import Queues
 from agent.session.repository import SessionRepository
 from agent.session.review.timeline import user_text
 from agent.session.service import PAGE_SIZE, SessionService
@@ -33,7 +36,7 @@ from agent.session.user_shell import UserShell
 from agent.store.store import Store
 from agent.transfer.opencode_records import dict_of, dicts_of, session_record, text_of
 from app.remote.changes import RemoteChangeReader
-from app.remote.connection import Connection
+from app.remote.connection import Connection, ServerRefused
 from app.remote.mirror import Mirror
 from app.remote.requests import Sender
 
@@ -43,6 +46,8 @@ BUILT_IN = frozenset({"init", "review"})
 NOT_THERE = "Not available for a session on a server. Do this where the server runs."
 
 TOGETHER = "On a server, undo always covers the conversation and the files together."
+
+NO_DELIVERY = "On a server, a queued message is sent when it was to be: drop it and send it again."
 
 EFFECTS = {"added": "will be deleted", "deleted": "will be restored"}
 
@@ -266,8 +271,29 @@ class RemoteCompaction(CompactionRequests):
         self._sessions.send(f"/session/{session_id}/summarize", {})
 
 
+class RemoteQueues(Queues):
+    """The queued messages of a server, which the mirror lists."""
+
+    def __init__(self, store: Store, bus: Bus, connection: Connection) -> None:
+        super().__init__(store, bus)
+        self._messages = store
+        self._connection = connection
+
+    async def remove(self, session_id: str, message_id: str) -> MessageWithParts | None:
+        item = await self._messages.message(message_id)
+        try:
+            await self._connection.change("DELETE", f"/session/{session_id}/message/{message_id}")
+        except (SessionNotFound, ServerRefused):
+            return None  # a turn has picked it up
+        return item
+
+    async def deliver(self, session_id: str, message_id: str, delivery: Delivery) -> bool:
+        raise NothingToDo(NO_DELIVERY)
+
+
 class RemoteSessions(SessionService):
-    """The session service of a server. *pasted* is the folder of images from the clipboard."""
+    """The session service of a server. *pasted* is the folder of images from the clipboard.
+    *queues_later*: the server keeps a message until the end of the turn if it is asked to."""
 
     def __init__(
         self,
@@ -277,12 +303,15 @@ class RemoteSessions(SessionService):
         mirror: Mirror,
         sender: Sender,
         pasted: Path,
+        *,
+        queues_later: bool,
     ) -> None:
         super().__init__(services, repository)
         self._connection = connection
         self._mirror = mirror
         self._sender = sender
         self._pasted = pasted
+        self._queues_later = queues_later
         self._undo = RemoteUndo(
             services,
             repository,
@@ -307,7 +336,8 @@ class RemoteSessions(SessionService):
         return self._mirror.statuses.get(session_id, Idle())
 
     async def prompt(self, session_id: str, prompt: PromptInput) -> str:
-        if prompt.delivery == "follow_up" and not isinstance(self.status(session_id), Idle):
+        later = prompt.delivery == "follow_up" and not isinstance(self.status(session_id), Idle)
+        if later and not self._queues_later:
             raise NothingToDo(
                 "A server cannot queue a message for later. Send it when the agent is done."
             )
@@ -321,6 +351,8 @@ class RemoteSessions(SessionService):
             self.send(f"/session/{session_id}/command", body)
         else:
             body["parts"] = _parts(prompt, self._pasted)
+            if later:
+                body["delivery"] = "follow_up"
             await self._connection.post(f"/session/{session_id}/prompt_async", body)
         return ""
 
@@ -333,7 +365,8 @@ class RemoteSessions(SessionService):
 
     async def snapshot(self, session_id: str, limit: int = PAGE_SIZE) -> SessionSnapshot:
         await self._mirror.open(session_id)
-        return await super().snapshot(session_id, limit)
+        snapshot = await super().snapshot(session_id, limit)
+        return replace(snapshot, queued=self._mirror.queued(session_id))
 
     async def delete(self, session_id: str) -> None:
         await self._connection.change("DELETE", f"/session/{session_id}")

@@ -96,6 +96,8 @@ class UserInfo(Answer):
     time: Times
     agent: str
     model: ModelChoice
+    queued: Literal["steer", "follow_up"] | None = None
+    """Only while the message waits: for the next step, or for the end of the turn."""
 
 
 class Folders(Answer):

@@ -54,6 +54,8 @@ class PromptBody(BaseModel):
     variant: str | None = None
     system: str = ""
     no_reply: bool = Field(default=False, alias="noReply")
+    delivery: Literal["steer", "follow_up"] = "steer"
+    """When a running turn reads it: at its next step, or not before its end. opencode has none."""
     tools: dict[str, bool] = Field(default_factory=dict[str, bool])
 
 

@@ -64,6 +64,7 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
         subtask=subtask,
         context=body.system,
         answered=not body.no_reply,
+        delivery=body.delivery,
     )
 
 

@@ -15,7 +15,7 @@ _SERVERS = "MCP servers are managed where the server runs: opencode-py mcp, and 
 _SHARING = "Sessions are not shared: opencode-py export writes one to a file."
 _PROCESS = "The server is stopped and upgraded where it runs."
 _REPOSITORY = "The server changes no repository: run git in the folder."
-_MESSAGES = (
+MESSAGES = (
     "Messages stay as they are: POST /session/ID/revert takes back a prompt and what followed."
 )
 _TERMINALS = "The server has no terminals: POST /session/ID/shell runs a command."
@@ -36,9 +36,8 @@ _REFUSED: tuple[tuple[str, str, int, str], ...] = (
     ("POST", "/project/git/init", 501, _REPOSITORY),
     ("POST", "/vcs/apply", 501, _REPOSITORY),
     ("PATCH", "/project/{project}", 403, _SETTINGS),
-    ("DELETE", "/session/{session}/message/{message}", 501, _MESSAGES),
-    ("DELETE", "/session/{session}/message/{message}/part/{part}", 501, _MESSAGES),
-    ("PATCH", "/session/{session}/message/{message}/part/{part}", 501, _MESSAGES),
+    ("DELETE", "/session/{session}/message/{message}/part/{part}", 501, MESSAGES),
+    ("PATCH", "/session/{session}/message/{message}/part/{part}", 501, MESSAGES),
     ("POST", "/pty", 501, _TERMINALS),
     ("GET", "/pty", 501, _TERMINALS),
 )

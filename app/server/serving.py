@@ -68,7 +68,7 @@ def web_app(folders: Folders, access: Access, heartbeat: float = HEARTBEAT) -> A
     streams = EventStreams(folders, heartbeat)
 
     async def health(_: Request) -> JSONResponse:
-        return JSONResponse({"healthy": True, "version": folders.version})
+        return JSONResponse({"healthy": True, "version": folders.version, "server": "opencode-py"})
 
     async def description(_: Request) -> JSONResponse:
         return JSONResponse(describe(endpoints, folders.version))

@@ -35,6 +35,7 @@ from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
 from app.server.folders import Folder, Folders
 from app.server.prompt_content import prompt_of, refuse_outside
+from app.server.refusals import MESSAGES
 
 MAX_DIGITS = 15
 """Digits of a number in a query: times in milliseconds have 13."""
@@ -106,6 +107,7 @@ class SessionRoutes:
                 query={"limit": COUNT, "before": TEXT},
             ),
             Endpoint("GET", messages + "/{message}", "One message", self.message, one),
+            Endpoint("DELETE", messages + "/{message}", "Drop a queued message", self.drop, bool),
             Endpoint("POST", messages, "Send a prompt and wait", self.prompt, one, PromptBody),
             Endpoint("POST", later, "Send a prompt", self.prompt_async, None, PromptBody),
             Endpoint("POST", path + "/command", "Run a command", self.command, one, CommandBody),
@@ -208,6 +210,17 @@ class SessionRoutes:
         if found is None or found.message.session_id != session.id:
             raise RequestError(404, f"There is no message {name} in this session.")
         return shapes.message_with_parts_shape(found, session.directory, session.project)
+
+    async def drop(self, request: Request) -> Json:
+        """Remove a message that waits in the queue; others stay."""
+        folder, session = await self._named(request)
+        name = request.path_params["message"]
+        found = await folder.runtime.store.message(name)
+        if found is None or found.message.session_id != session.id:
+            raise RequestError(404, f"There is no message {name} in this session.")
+        if await folder.runtime.queues.remove(session.id, name) is None:
+            raise RequestError(501, MESSAGES)
+        return True
 
     async def prompt(self, request: Request) -> Json:
         """Send a prompt and answer with the last message of its turn, or with the message itself if

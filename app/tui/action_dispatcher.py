@@ -56,7 +56,6 @@ NOT_ON_A_SERVER = frozenset(
         "permissions.cycle",
         "permissions.list",
         "permissions.mode",
-        "prompt.take-back",
         "session.aside",
         "session.budget",
         "session.context",
@@ -64,7 +63,6 @@ NOT_ON_A_SERVER = frozenset(
         "session.import",
         "session.loop",
         "session.pin",
-        "session.waiting",
         "shells.detach",
         "shells.list",
     }

@@ -7,6 +7,7 @@ import pytest
 
 from agent.records.errors import NothingToDo
 from app.commands.registry import ORDER
+from app.remote.changes import NO_BASE, NO_PULL_REQUESTS
 from app.tui.action_dispatcher import NOT_ON_A_SERVER
 from tests.app.remote.conftest import Attach
 from tests.app.server.conftest import Served
@@ -272,9 +273,9 @@ async def test_changes_of_the_server_are_reviewed(served: Served, attach: Attach
         await running.pilot.press("enter")
         await running.until_shown("I see your comment.")
         await running.until_idle()
-        for base in ("branch other", "pr 3"):
+        for base, said in (("branch other", NO_BASE), ("pr 3", NO_PULL_REQUESTS)):
             await running.type(f"/review {base}", "enter")
-            await running.until_shown("server compares" if "other" in base else "no pull requests")
+            await running.until_shown(said[:40])
     assert "Why this?" in str(served.model.requests[2].body)
 
 
@@ -315,6 +316,37 @@ async def test_editors_drive_an_attached_screen(served: Served, attach: Attach) 
         await running.until(lambda: running.app.controller.live.session is None)
         await served.call("POST", "/tui/select-session", {"sessionID": first.id})
         await running.until_shown("Hello editor.")
+
+
+async def test_messages_wait_in_the_queue_of_the_server(served: Served, attach: Attach) -> None:
+    hold = Hold()
+    served.model.script(
+        answer(Text("Working on it. "), hold, Text("Done."), Finish("stop")),
+        answer(Text("Now the later one."), Finish("stop")),
+    )
+    async with attach() as running:
+        await running.type("begin", "enter")
+        await running.until_shown("Working on it.")
+        await running.type("/later the later one", "enter")
+        await running.until_shown("1 message queued")
+        await running.type("a second one", "enter")
+        await running.until_shown("2 messages queued")
+        await running.pilot.press("up")
+        await running.until(lambda: running.prompt == "a second one")
+        await running.until_shown("1 message queued")
+        session = running.app.controller.live.session
+        assert session is not None
+        async with attach(session=session.id) as other:
+            await other.until_shown("1 message queued")
+            hold.gate.set()
+            await running.until_shown("Now the later one.")
+            await running.until_idle()
+            await other.until_idle()
+            assert "queued" not in running.text()
+            assert "queued" not in other.text()
+    texts = [str(request.body) for request in served.model.requests]
+    assert "the later one" in texts[1]
+    assert all("a second one" not in text for text in texts)
 
 
 async def test_shell_commands_run_at_the_server(served: Served, attach: Attach) -> None:

@@ -234,6 +234,29 @@ async def test_clients_read_the_folder_in_opencodes_shapes(served: Served) -> No
         assert model["capabilities"]["interleaved"] is False
 
 
+async def test_a_queued_message_is_marked_and_can_be_dropped(served: Served) -> None:
+    hold = Hold()
+    served.model.script(answer(Text("One. "), hold, Text("Two."), Finish("end")))
+    session = await served.session()
+    path = f"/session/{session}/message"
+    async with served.stream() as stream:
+        await served.send(session, "begin")
+        await stream.next("message.part.delta")
+        parts = [{"type": "text", "text": "later"}]
+        body = {"parts": parts, "delivery": "follow_up"}
+        await served.call("POST", f"/session/{session}/prompt_async", body, status=204)
+        *_, first, queued = await served.call("GET", path)
+        assert (queued["info"]["queued"], queued["info"]["role"]) == ("follow_up", "user")
+        assert await served.call("DELETE", f"{path}/{queued['info']['id']}") is True
+        removed = await stream.next("message.removed")
+        assert removed["messageID"] == queued["info"]["id"]
+        await served.call("DELETE", f"{path}/{queued['info']['id']}", status=404)
+        await served.call("DELETE", f"{path}/{first['info']['id']}", status=501)
+        hold.gate.set()
+        await stream.next("session.idle")
+    assert len(served.model.requests) == 1
+
+
 async def test_words_that_a_query_does_not_take_are_refused(served: Served) -> None:
     for query in ("vcs/diff?mode=all", "find/file?query=a&type=link", "session?roots=perhaps"):
         refused = await served.call("GET", f"/{query}", status=400)
