@@ -219,7 +219,7 @@ def parse_verdict(response: str, model: str, call: str) -> Verdict:
         return none("its response is no verdict")
     if answer == "allow" and (text in call or reason.strip().casefold() in call.casefold()):
         return none("its response repeats text of the call")
-    return Verdict(answer=answer, model=model, reason=_one_line(reason))
+    return Verdict(answer=answer, model=model, reason=_one_line(reason).removesuffix("."))
 
 
 def _distinct(pairs: list[tuple[str, Json]]) -> JsonObject:

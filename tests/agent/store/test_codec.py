@@ -13,8 +13,10 @@ from pydantic import TypeAdapter
 from pydantic_core import SchemaValidator
 
 from agent.records.blocks import ToolLabel
+from agent.records.decisions import Decision
 from agent.records.json import encodable
 from agent.records.messages import ErrorInfo, Part, Running, ToolPart, Usage
+from agent.records.verdicts import Verdict
 from agent.store.codec import (
     decode_all,
     decode_message,
@@ -144,3 +146,14 @@ def test_importing_the_store_builds_no_schemas():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_verdict_is_stored_with_its_decision_and_takes_no_space_without_one():
+    plain = Decision(answer="once", by="mode", at=1.0)
+    verdict = Verdict(answer="allow", model="x/small", reason="it runs the tests")
+    part = make_tool(MESSAGE)
+    for decision in (plain, replace(plain, verdict=verdict)):
+        given = replace(part, decisions=(decision,))
+        text = encode_part(given)
+        assert ("verdict" in text) == (decision.verdict is not None)
+        assert decode_part(text) == given

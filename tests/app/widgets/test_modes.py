@@ -189,12 +189,12 @@ async def test_the_judge_is_chosen_by_name_and_its_verdicts_are_shown(
         await status(running, "judge")
         assert running.runtime.permissions.mode == "judge"
         await running.type("make a folder", "enter")
-        await running.until(lambda: "suggests asking: Nobody asked for two." in running.text())
+        await running.until(lambda: "suggests asking: Nobody asked for two" in running.text())
         await running.pilot.press("o")
         await running.until(lambda: "done" in running.text())
         shown = running.text()
-        assert "allowed by model-1: The user asked for it." in shown
+        assert "allowed by model-1: The user asked for it" in shown
         assert "allowed once" in shown
-        assert "(model-1 suggests asking: Nobody asked for two.)" in " ".join(shown.split())
+        assert "(model-1 suggests asking: Nobody asked for two)" in " ".join(shown.split())
         await running.pilot.press("shift+tab")
         await status(running, "ask")

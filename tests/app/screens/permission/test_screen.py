@@ -384,9 +384,10 @@ def through_a_link() -> PermissionRequest:
 
 
 def judged() -> PermissionRequest:
-    reason = "The tests were asked for, but deleting dist was not, and it may not be built again."
+    reason = "The user asked to fix the tests, not to upgrade packages that they do not use"
     verdict = Verdict(answer="ask", model="anthropic/claude-haiku-5-5", reason=reason)
-    return replace(five_commands(), verdict=verdict)
+    needs = (EvaluatedNeed(PermissionNeed("bash", "npm update"), "ask", "uses the network"),)
+    return replace(request(blocks=(ShellBlock("npm update"),)), needs=needs, verdict=verdict)
 
 
 PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
