@@ -151,7 +151,7 @@ def test_importing_the_store_builds_no_schemas():
 def test_a_verdict_is_stored_with_its_decision_and_takes_no_space_without_one():
     plain = Decision(answer="once", by="mode", at=1.0)
     verdict = Verdict(answer="allow", model="x/small", reason="it runs the tests")
-    part = make_tool(MESSAGE)
+    part = make_tool(MESSAGE, Running(input={}, label=ToolLabel("Run"), started=1.0))
     for decision in (plain, replace(plain, verdict=verdict)):
         given = replace(part, decisions=(decision,))
         text = encode_part(given)
