@@ -346,7 +346,9 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.call_after_refresh(self._fit)
 
     def _offer_always(self, *, allowed: bool) -> None:
-        """Show or hide "always": its offer was computed for the command as the model sent it."""
+        """Show or hide what was judged and "always": both hold for the command as the model sent
+        it."""
+        self.query_one("#ask-needs").display = allowed
         offered = bool(self.request.always) and allowed
         self._answers = _answers_to(self.request, always=offered)
         self._chosen = None

@@ -32,6 +32,9 @@ from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, linked, 
 FRAMES = "◐◓◑◒"
 MIN_FACTS_WIDTH = 60
 """Columns from which the facts at the right are shown."""
+REFUSED_LINES = 4
+"""Refused lines up to which they are shown without unfolding."""
+
 ERROR_LINES = 4
 INVALID_INPUT = "Not run: invalid arguments."
 INVALID_INPUT_MORE = "  … show the error sent to the model"
@@ -89,13 +92,14 @@ def _answer_lines(part: ToolPart, context: BlockContext) -> DrawnBlock:
         rows = wrap(told, context.page.prose(context.indent))
         lines += [make_line(row, prefix=context.gutter, join=join) for row, join in rows]
         refused = sanitize(one.refused).split("\n") if one.refused else []
-        foldable = foldable or bool(refused)
+        short = len(refused) <= REFUSED_LINES
+        foldable = foldable or not short
         inner = (*context.gutter, Segment("✕ ", palette.style("err")))
-        for line in refused if context.open else ():
+        for line in refused if short or context.open else ():
             text = Text(line, style=palette.style("faint", attributes="strike"))
             rows = fold(text, max(1, context.width - 2))
             lines += [make_line(row, prefix=inner, join=join) for row, join in rows]
-        if refused and not context.open:
+        if not short and not context.open:
             lines.append(hidden_lines_row(context, len(refused), "refused lines"))
     return lines, foldable
 

@@ -316,10 +316,13 @@ async def test_changes_are_reviewed_on_a_screen_of_their_own() -> None:
 async def test_a_command_is_edited_before_it_runs() -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
     async with host.run_test() as pilot:
+        await settle(pilot)
+        assert "removes files" in screen_text(host)
         await pilot.press("e", *" --dry", "enter")
         await settle(pilot)
         assert "npm run build --dry" in screen_text(host)
         assert "checked again" in screen_text(host)
+        assert "removes files" not in screen_text(host)  # judged of the model's command
         await pilot.press("a")  # always is no longer offered
         await pilot.pause()
         assert host.outcomes == []

@@ -470,6 +470,16 @@ def test_comments_and_what_was_refused_are_shown_below_the_call() -> None:
         assert foldable
 
 
+def test_a_replaced_command_is_shown_without_unfolding() -> None:
+    decided = Decision(
+        answer="once", by="person", at=1.0, reason="with another command", refused="rm -rf build"
+    )
+    part = replace(tool("p", MESSAGE, completed("Bash", "ls")), decisions=(decided,))
+    lines, foldable = tool_lines(part, PAGE, Moment(), unfolded=False)
+    assert lines[-1].strip.text.strip() == "✕ rm -rf build"
+    assert not foldable
+
+
 def test_an_answer_without_words_takes_no_row() -> None:
     decided = Decision(answer="once", by="person", at=1.0)
     part = replace(tool("p", MESSAGE, completed("Edit", "a.py")), decisions=(decided,))
