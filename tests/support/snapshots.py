@@ -118,9 +118,10 @@ async def assert_both_themes(pilot: Pilot[object], name: str) -> None:
     await pilot.pause()
 
 
-async def assert_pictures(pilot: Pilot[object], name: str) -> None:
-    """Compare the screen at both sizes in dark and in light. One app serves all four."""
-    for size in reversed(SIZES):
-        await pilot.resize_terminal(*size)
+async def assert_pictures(pilot: Pilot[object], name: str, *, rows: int | None = None) -> None:
+    """Compare the screen at both sizes, or at both widths with *rows*, in dark and in light. One
+    app serves all four."""
+    for columns, usual_rows in reversed(SIZES):
+        await pilot.resize_terminal(columns, rows or usual_rows)
         await pilot.pause()
         await assert_both_themes(pilot, name)

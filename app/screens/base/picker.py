@@ -46,7 +46,8 @@ class TwoColumnRow(Visual):
 
     *note* begins at *column*, or directly after *left* if it would not fit there. The left side is
     cut if both sides do not fit; before that, *note* is dropped if it would get fewer than
-    ``MIN_NOTE`` cells. *right* is dropped only where *left* would get fewer than ``MIN_LEFT``.
+    ``MIN_NOTE`` cells. *right* is dropped only where *left* would get fewer than ``MIN_LEFT``, in a
+    *heading* also where there would be too little for the rows below.
     """
 
     def __init__(
@@ -55,16 +56,20 @@ class TwoColumnRow(Visual):
         right: Content,
         note: Content | None = None,
         column: int = 0,
+        *,
+        heading: bool = False,
     ) -> None:
         self.left = left
         self.right = right
         self._note = note
         self._column = column
+        self._heading = heading
 
     def line(self, width: int) -> Content:
         """Return the row in *width* cells."""
         left, right = self.left, self.right
-        if width - right.cell_length - 2 < min(MIN_LEFT, left.cell_length):
+        least = MIN_LEFT if self._heading else min(MIN_LEFT, left.cell_length)
+        if width - right.cell_length - 2 < least:
             right = Content("")
         room = width - right.cell_length - 2 if right else max(1, width)
         if self._note:
@@ -293,7 +298,7 @@ def _heading(row: Row) -> Option:
     left, right = (
         Content.styled(sanitize(text), "$tone-muted") for text in (row.group, row.group_right)
     )
-    return Option(TwoColumnRow(left, right), disabled=True)
+    return Option(TwoColumnRow(left, right, heading=True), disabled=True)
 
 
 ItemT = TypeVar("ItemT")

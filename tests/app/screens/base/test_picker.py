@@ -39,3 +39,10 @@ def test_a_note_is_in_its_column_if_it_fits_there(
 ) -> None:
     row = TwoColumnRow(Content("New session"), Content(right), Content(note), column=17)
     assert row.line(width).plain == shown
+
+
+def test_a_heading_has_no_columns_where_its_rows_have_none() -> None:
+    row = TwoColumnRow(Content("bench-model"), Content("context   $/M in"))
+    heading = TwoColumnRow(Content("local"), Content("context   $/M in"), heading=True)
+    for width in (26, 27, 28, 40):
+        assert ("context" in row.line(width).plain) == ("context" in heading.line(width).plain)

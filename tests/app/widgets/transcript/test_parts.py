@@ -21,7 +21,7 @@ from tests.support.records import (
     tool,
     user,
 )
-from tests.support.snapshots import assert_both_themes, screen_text
+from tests.support.snapshots import assert_pictures, screen_text
 from tests.support.transcripts import SIZE, TranscriptApp, rows
 
 
@@ -173,9 +173,8 @@ async def test_messages_and_markers() -> None:
             )
         )
     )
-    async with app.run_test(size=(80, 40)) as pilot:
-        await pilot.pause()
-        await assert_both_themes(pilot, "transcript-messages")
+    async with app.run_test() as pilot:
+        await assert_pictures(pilot, "transcript-messages", rows=40)
 
 
 async def test_snapshot_of_markdown() -> None:
@@ -187,9 +186,8 @@ async def test_snapshot_of_markdown() -> None:
         "See [the docs](https://example.org/docs)."
     )
     app = TranscriptApp(SessionView(snapshot(assistant("m", text_part("p", "m", source)))))
-    async with app.run_test(size=(100, 40)) as pilot:
-        await pilot.pause()
-        await assert_both_themes(pilot, "transcript-markdown")
+    async with app.run_test() as pilot:
+        await assert_pictures(pilot, "transcript-markdown", rows=40)
 
 
 async def test_an_interruption_is_not_shown_as_an_error() -> None:

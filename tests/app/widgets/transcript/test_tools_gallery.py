@@ -44,7 +44,7 @@ from tests.support.records import (
     tool,
     user,
 )
-from tests.support.snapshots import assert_both_themes
+from tests.support.snapshots import assert_both_themes, assert_pictures
 from tests.support.transcripts import TranscriptApp
 
 MESSAGE = "msg_1"
@@ -267,17 +267,16 @@ def view_of(states: Kind) -> SessionView:
 @pytest.mark.parametrize("kind", GALLERY)
 async def test_gallery(kind: str) -> None:
     app = TranscriptApp(view_of(GALLERY[kind]))
-    async with app.run_test(size=(100, 60 if kind in {"bash", "shells"} else 40)) as pilot:
-        await pilot.pause()
-        await assert_both_themes(pilot, f"tool-{kind}")
+    async with app.run_test() as pilot:
+        rows = 60 if kind in {"bash", "shells"} else 40
+        await assert_pictures(pilot, f"tool-{kind}", rows=rows)
 
 
 async def test_gallery_unfolded() -> None:
     app = TranscriptApp(view_of(GALLERY["read"]))
-    async with app.run_test(size=(100, 40)) as pilot:
+    async with app.run_test() as pilot:
         app.transcript.toggle_all(reasoning=False)
-        await pilot.pause()
-        await assert_both_themes(pilot, "tool-read-unfolded")
+        await assert_pictures(pilot, "tool-read-unfolded", rows=40)
 
 
 def conversation() -> SessionView:
