@@ -49,7 +49,7 @@ def _cap_line(cap: SpendingCap) -> Content:
     if cap.amount is None:
         return Content.assemble(name, (f"{cap.format(cap.used)}, no cap", "$tone-muted"))
     used = cap.used / cap.amount
-    tone = "$tone-error" if cap.reached else "$tone-warn" if cap.nearly_reached else "$tone-accent"
+    tone = "$tone-err" if cap.reached else "$tone-warn" if cap.nearly_reached else "$tone-accent"
     text = f"  {used:.0%}   {cap.format(cap.used)} of {cap.format(cap.amount)}"
     return Content.assemble(name, *_bar(used, tone), text)
 

@@ -1,6 +1,8 @@
 """The contrast of our own themes, and a palette for every theme."""
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
@@ -16,6 +18,7 @@ from app.theme.themes import (
     palette_of,
 )
 
+APP = Path(themes.__file__).parents[1]
 TEXTS = ("text", "muted", "accent", "plan", "blue", "ok", "warn", "err")
 PAIRS = [
     *[(text, ground) for text in TEXTS for ground in ("ground", "panel", "raised", "cursor")],
@@ -111,3 +114,18 @@ async def test_every_registered_theme_has_tones_as_css_variables() -> None:
             for field in fields(Palette):
                 if field.name != "dark":
                     assert f"tone-{field.name.replace('_', '-')}" in app.theme_variables
+
+
+def test_every_tone_that_is_used_exists() -> None:
+    """A variable that does not exist leaves its text without color, and no error."""
+    known = {f"$tone-{field.name.replace('_', '-')}" for field in fields(Palette)}
+    sources = [
+        path for path in APP.rglob("*") if path.suffix in {".py", ".tcss"} and path.is_file()
+    ]
+    used = {
+        (str(path), tone)
+        for path in sources
+        for tone in re.findall(r"\$tone-[a-z][a-z-]*", path.read_text(encoding="utf-8"))
+    }
+    assert len(used) > 100
+    assert {pair for pair in used if pair[1] not in known} == set()
