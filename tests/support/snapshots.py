@@ -104,6 +104,15 @@ async def _stop_blinking(pilot: Pilot[object]) -> None:
     await pilot.pause()
 
 
+async def _laid_out(pilot: Pilot[object]) -> None:
+    """Wait until a pause changes nothing: a dialog fits itself to a new size in several steps, and
+    the last of them may only move the scroll bar."""
+    before, shown = None, pilot.app.screen._compositor.render_strips()
+    while shown != before:
+        await pilot.pause()
+        before, shown = shown, pilot.app.screen._compositor.render_strips()
+
+
 async def assert_both_themes(pilot: Pilot[object], name: str) -> None:
     """Compare the screen at its size with the snapshots ``<name>-<columns>`` in dark and
     ``<name>-light-<columns>``."""
@@ -123,5 +132,5 @@ async def assert_pictures(pilot: Pilot[object], name: str, *, rows: int | None =
     app serves all four."""
     for columns, usual_rows in reversed(SIZES):
         await pilot.resize_terminal(columns, rows or usual_rows)
-        await pilot.pause()
+        await _laid_out(pilot)
         await assert_both_themes(pilot, name)

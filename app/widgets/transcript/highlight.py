@@ -1,6 +1,6 @@
 """Syntax highlighting with Pygments lexers and the colors of our palettes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from rich.style import Style
 from rich.text import Span, Text
 
 from app.theme.themes import Palette
+from app.widgets.transcript.shell_tokens import commands_only
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -92,9 +93,18 @@ def token_lines(code: str, *, path: str) -> Iterator[list[Piece]] | None:
     return _lines(lexer, code) if lexer is not None else None
 
 
+def _tokens(lexer: "Lexer", code: str) -> Iterable[tuple[object, str]]:
+    """Return the tokens of *code*, or their names, with their texts, which can contain line
+    breaks."""
+    tokens: Iterable[tuple[object, str]] = lexer.get_tokens(code)
+    if lexer.name == "Bash":
+        return commands_only((str(token), text) for token, text in tokens)
+    return tokens
+
+
 def _lines(lexer: "Lexer", code: str) -> Iterator[list[Piece]]:
     line: list[Piece] = []
-    for token, value in lexer.get_tokens(code):
+    for token, value in _tokens(lexer, code):
         first, *others = value.split("\n")
         if first:
             line.append((str(token), first))
@@ -127,7 +137,7 @@ def highlighted_lines(
     spans: list[Span] = []
     end = 0
     styles: dict[object, Style] = {}
-    for token, value in lexer.get_tokens(code):
+    for token, value in _tokens(lexer, code):
         style = styles.get(token)
         if style is None:
             style = styles[token] = token_style(str(token), palette, on)
