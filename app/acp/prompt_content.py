@@ -35,37 +35,52 @@ def prompt_of(
     Linked files are read by the agent. For embedded files their own text counts, since an editor
     has what is not saved yet. Raises ``RequestError`` for audio.
     """
-    texts: list[str] = []
+    texts: list[tuple[str, bool]] = []
     attached: list[str] = []
     files: list[FilePart] = []
     for block in blocks:
         match block:
             case schema.TextContentBlock():
-                texts.append(block.text)
+                texts.append((block.text, False))
             case schema.ResourceContentBlock():
-                texts.append(_linked(block, directory))
+                texts.append((_linked(block, directory), True))
             case schema.ImageContentBlock():
                 files.append(_file(block.mime_type, block.data))
             case schema.EmbeddedResourceContentBlock(
                 resource=schema.TextResourceContents() as resource
             ):
                 name = _name(resource.uri, directory)
-                texts.append(f"`{name}`")
+                texts.append((f"`{name}`", True))
                 attached.append(ATTACHED.format(path=name, text=resource.text))
             case schema.EmbeddedResourceContentBlock(
                 resource=schema.BlobResourceContents() as resource
             ):
-                texts.append(f"`{_name(resource.uri, directory)}`")
+                texts.append((f"`{_name(resource.uri, directory)}`", True))
                 files.append(_file(resource.mime_type or "application/octet-stream", resource.blob))
             case _:
                 raise RequestError.invalid_params({"details": "Audio cannot be sent."})
-    text = "".join(texts)
+    text = _joined(texts)
     return PromptInput(
         text="\n\n".join((text, *attached)),
         mentions=mentions_in(text, directory),
         agents=agents_in(text, agents),
         files=tuple(files),
     )
+
+
+_OPENING, _CLOSING = "([{<\"'", ".,;:!?)]}>\"'"
+
+
+def _joined(texts: Sequence[tuple[str, bool]]) -> str:
+    """Return the texts of blocks as one; with each, whether it is a mention. Some editors put
+    mentions into the text, others send them after it, and none must run into a word."""
+    joined, mentioned = "", False
+    for text, is_mention in texts:
+        glued = joined and text and not (joined[-1].isspace() or text[0].isspace())
+        if glued and (is_mention or mentioned):
+            joined += "" if joined[-1] in _OPENING or text[0] in _CLOSING else " "
+        joined, mentioned = joined + text, is_mention
+    return joined
 
 
 def slash_command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
