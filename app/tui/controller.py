@@ -82,7 +82,7 @@ class Controller:
         self.sender = self._create_sender()
         self.mention_search = MentionSearch(main, self.live, self.tasks)
         self._stopper = TurnStopper(
-            app, self.live, self.live_sessions, self.tasks, main.widgets.activity.show_stopping
+            app, self.live, self.live_sessions, self.tasks, self._show_stopping
         )
         self.interrupt = self._create_interrupt(launch)
         stop, reply = self._stopper.stop_requester, partial(send_reply, self.live_sessions)
@@ -231,6 +231,10 @@ class Controller:
     def show_status(self) -> None:
         """Show the state of the session in the lines around the prompt."""
         self._status.refresh()
+
+    def _show_stopping(self) -> None:
+        self.main.widgets.activity.show_stopping()
+        self.main.paint()
 
     def leave_subagent(self) -> bool:
         """Go back to the parent of a sub-agent's session; return False if it has none."""

@@ -149,7 +149,6 @@ class InterruptHandler:
         if self.app.screen is self.main and self.live.busy and not self.main.closes_on_escape:
             self.live.pause(paused=True)
             self.stopper.on_stopping()
-            self.main.paint()
 
     def take_back_escape(self) -> None:
         """Let the turn go on: another key was pressed."""

@@ -77,6 +77,9 @@ class ModelServer:
                 watch = asyncio.create_task(_watch(reader, request))
                 try:
                     await self._answer(request, writer)
+                except ConnectionError:
+                    request.closed.set()
+                    raise
                 finally:
                     watch.cancel()
         with contextlib.suppress(ConnectionError):
