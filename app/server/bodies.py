@@ -67,6 +67,11 @@ class CommandBody(BaseModel):
     variant: str | None = None
 
 
+class InitBody(BaseModel):
+    provider_id: str = Field(default="", alias="providerID")
+    model_id: str = Field(default="", alias="modelID")
+
+
 class ShellBody(BaseModel):
     command: str
     agent: str | None = None

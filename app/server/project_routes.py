@@ -87,6 +87,12 @@ class ProjectRoutes:
             Endpoint("GET", "/mcp", "The MCP servers", self.mcp, dict[str, McpAnswer]),
             Endpoint("GET", "/lsp", "The language servers", self.empty_list, list[JsonObject]),
             Endpoint("GET", "/formatter", "The formatters", self.empty_list, list[JsonObject]),
+            *self._file_endpoints(),
+            *self._request_endpoints(),
+        )
+
+    def _file_endpoints(self) -> tuple[Endpoint, ...]:
+        return (
             Endpoint(
                 "GET",
                 "/find",
@@ -120,7 +126,6 @@ class ProjectRoutes:
                 FileContent,
                 query={"path": TEXT},
             ),
-            *self._request_endpoints(),
         )
 
     def _request_endpoints(self) -> tuple[Endpoint, ...]:

@@ -13,6 +13,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import mentions_in
+from agent.session.prompt.templates import init_prompt
 from agent.transfer import opencode_shapes as shapes
 from app.server.answers import (
     FileDiffAnswer,
@@ -24,6 +25,7 @@ from app.server.answers import (
 from app.server.bodies import (
     CommandBody,
     ForkBody,
+    InitBody,
     NewSessionBody,
     PromptBody,
     RevertBody,
@@ -110,6 +112,7 @@ class SessionRoutes:
             Endpoint("DELETE", messages + "/{message}", "Drop a queued message", self.drop, bool),
             Endpoint("POST", messages, "Send a prompt and wait", self.prompt, one, PromptBody),
             Endpoint("POST", later, "Send a prompt", self.prompt_async, None, PromptBody),
+            Endpoint("POST", path + "/init", "Write AGENTS.md", self.init, bool, InitBody),
             Endpoint("POST", path + "/command", "Run a command", self.command, one, CommandBody),
             Endpoint("POST", path + "/shell", "Run the user's shell", self.shell, one, ShellBody),
         )
@@ -240,6 +243,15 @@ class SessionRoutes:
         await folder.runtime.mcp.wait_until_tried()
         await folder.runtime.sessions.prompt(session.id, made)
         return Response(status_code=204)
+
+    async def init(self, request: Request) -> Json:
+        """Have the agent describe the project in AGENTS.md, and wait for the end of its turn."""
+        folder, session = await self._named(request)
+        body = await read_body(request, InitBody)
+        model = f"{body.provider_id}/{body.model_id}" if body.provider_id else None
+        made = PromptInput(text=init_prompt(""), model=model)
+        await asyncio.shield(self._start(_prompted(folder, session, made)))
+        return True
 
     async def command(self, request: Request) -> Json:
         folder, session = await self._named(request)

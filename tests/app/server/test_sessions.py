@@ -257,6 +257,15 @@ async def test_a_queued_message_is_marked_and_can_be_dropped(served: Served) -> 
     assert len(served.model.requests) == 1
 
 
+async def test_a_client_has_the_project_described(served: Served) -> None:
+    served.model.script(answer(Text("Described."), Finish("end")))
+    session = await served.session()
+    body = {"messageID": "msg_x", "providerID": "scripted", "modelID": "model-1"}
+    assert await served.call("POST", f"/session/{session}/init", body) is True
+    (request,) = served.model.requests
+    assert "AGENTS.md" in str(request.body)
+
+
 async def test_words_that_a_query_does_not_take_are_refused(served: Served) -> None:
     for query in ("vcs/diff?mode=all", "find/file?query=a&type=link", "session?roots=perhaps"):
         refused = await served.call("GET", f"/{query}", status=400)
