@@ -60,9 +60,8 @@ def explain_decision(decision: Decision) -> str:
     if decision.sandbox is not None:
         words = f"{words}, {sandbox_label(decision.sandbox, network=decision.network)}"
     words = f"{words} “{decision.comment}”" if decision.comment else words
-    if judged is not None and decision.by != "mode":
-        words = f"{words} ({explain_verdict(judged)})"
-    return words
+    told = explain_verdict(judged) if judged is not None else ""
+    return words if told in words else f"{words} ({told})"
 
 
 _ALLOWED: dict[DecisionSource, str] = {

@@ -25,7 +25,7 @@ from agent.records.messages import TextPart, UserMessage
 from agent.records.requests import PermissionRequest
 from agent.records.sandbox import SandboxGrant
 from agent.records.usage import Usage
-from agent.records.verdicts import Verdict, VerdictAnswer, judge_name
+from agent.records.verdicts import Verdict, VerdictAnswer, explain_verdict, judge_name
 from agent.session.prompt.templates import template
 from agent.session.subagents.completions import NO_MODEL, Completions
 from agent.store.store import Store
@@ -126,7 +126,8 @@ class SessionJudge:
             self._tell_once(NO_JUDGE)
             return Verdict(answer="ask", reason="there is no small model")
         verdict = await self._verdict(request, model)
-        log.info("verdict on %s: %s %s", request.call_id, verdict.model, verdict)
+        what = "; ".join(one.need.pattern for one in request.needs if one.action == "ask")
+        log.info("%s, %.200r: %s", request.session_id, what, explain_verdict(verdict))
         return verdict
 
     async def _verdict(self, request: PermissionRequest, model: str) -> Verdict:

@@ -1,4 +1,5 @@
-"""The program's own log: warnings and faults with their tracebacks, in a private file."""
+"""The program's own log: warnings, faults with their tracebacks and verdicts of a judge, in a
+private file."""
 
 import logging
 import os
@@ -10,6 +11,9 @@ from typing import TextIO
 
 from agent.config.paths import Paths, ensure_folder
 from agent.redact import without_known_secrets
+
+VERDICTS = "agent.session.judge"
+"""The logger of what a judge decided, all of which is logged."""
 
 MAX_BYTES = 1_000_000
 """Bytes after which a new log is started; one old file is kept."""
@@ -42,4 +46,5 @@ def start_log(env: Mapping[str, str], echo: TextIO | None = None) -> Path:
         each.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(each)
     root.setLevel(logging.WARNING)
+    logging.getLogger(VERDICTS).setLevel(logging.INFO)
     return file

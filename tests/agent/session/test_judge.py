@@ -12,8 +12,10 @@ from agent.permission.rules import Rule
 from agent.records.decisions import Decision, explain_decision
 from agent.records.events import Notice, PermissionAsked
 from agent.records.messages import Completed, Failed, Session
+from agent.records.verdicts import Verdict, explain_verdict
 from agent.session.judge import MAX_ASKS, MAX_CALL, NO_JUDGE, parse_verdict
 from agent.session.turn.services import TurnServices
+from app.startup.logs import VERDICTS
 from tests.support.harness import MODEL, Harness, open_harness
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
 
@@ -91,7 +93,10 @@ async def test_an_allowed_call_runs_without_a_question_and_keeps_its_verdict(
         assert "sandbox" in question["call"]
 
 
-async def test_what_the_judge_does_not_allow_is_asked_with_its_reason(tmp_path: Path) -> None:
+async def test_what_the_judge_does_not_allow_is_asked_with_its_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", VERDICTS)
     async with judged_harness(tmp_path, [verdict("ask", "nobody asked for it")], "mkdir out") as h:
         session = await h.session()
         await h.send(session, "look around")
@@ -102,6 +107,7 @@ async def test_what_the_judge_does_not_allow_is_asked_with_its_reason(tmp_path: 
         await h.idle(session)
         (decision,) = await decisions(h, session)
         assert explain_decision(decision).endswith("(model-1 suggests asking: nobody asked for it)")
+        assert "'mkdir out': model-1 suggests asking: nobody asked for it" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -416,3 +422,10 @@ async def test_a_project_chooses_neither_the_mode_nor_the_judge(tmp_path: Path) 
     async with open_harness(tmp_path, trust_once=True, small_model=None) as h:
         judges = h.runtime.sessions._services.judges
         assert judges.model_for("theirs/x") is None
+
+
+def test_a_refusal_that_names_the_verdict_names_it_once() -> None:
+    given = Verdict(answer="ask", model=MODEL, reason="nobody asked for it")
+    comment = f"No one is available ({explain_verdict(given)})."
+    decision = Decision(answer="reject", by="policy", at=1.0, comment=comment, verdict=given)
+    assert explain_decision(decision).count("suggests asking") == 1
