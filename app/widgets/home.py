@@ -111,10 +111,12 @@ def _model_lines(facts: HomeFacts) -> list[Content]:
     )
     if not facts.local:
         return [first, Content("")]
-    names = sanitize(" and ".join(facts.local))
-    runs = f"{names} {'runs' if len(facts.local) == 1 else 'run'} on this machine: "
+    *others, last = (sanitize(name) for name in facts.local)
+    names = f"{', '.join(others)} and {last}" if others else last
     connect = Content.assemble(
-        (runs, "$tone-muted"), ("/connect", "bold"), (" uses its models", "$tone-muted")
+        (f"{names} {'run' if others else 'runs'} on this machine: ", "$tone-muted"),
+        ("/connect", "bold"),
+        (" uses their models" if others else " uses its models", "$tone-muted"),
     )
     return [first, connect, Content("")]
 
