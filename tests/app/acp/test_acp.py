@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import json
+from typing import Any
 
 import pytest
 from acp.schema import (
@@ -226,6 +228,41 @@ async def test_modes_are_agents_and_models_can_be_chosen(home: Home) -> None:
             )
         with pytest.raises(RequestError, match="no agent named nobody"):
             await desk.agent.set_session_mode(session_id=session.session_id, mode_id="nobody")
+
+
+async def test_the_judge_can_be_chosen_and_its_verdicts_are_sent(home: Home) -> None:
+    home.settings(model="scripted/model-1", judge_model="scripted/model-1")
+    verdicts = [("allow", "it was asked for"), ("ask", "it was not")]
+    commands = ["mkdir one", "mkdir two"]
+
+    def script(body: dict[str, Any]):
+        if "You judge one tool call" in str(body["messages"][0]):
+            word, reason = verdicts.pop(0)
+            return answer(Text(json.dumps({"verdict": word, "reason": reason})))
+        if commands:
+            return answer(Call("bash", {"command": commands.pop(0)}))
+        return answer(Text("done"))
+
+    async with home.desk(Editor(answers=["once"])) as desk:
+        session = await desk.new()
+        desk.server.always(script)
+        changed = await desk.agent.set_config_option(
+            config_id="permission_mode", session_id=session.session_id, value="judge"
+        )
+        assert changed is not None
+        values = {option.id: option.current_value for option in changed.config_options}
+        assert values["permission_mode"] == "judge"
+        await desk.prompt(session.session_id, "make a folder")
+        assert (home.project / "one").is_dir()
+        assert (home.project / "two").is_dir()
+        ((asked, _),) = desk.editor.permission_requests
+        assert "Judge: model-1 suggests asking: it was not" in str(asked.content)
+        sent = str(desk.editor.of("tool_call_update"))
+        assert "allowed by model-1: it was asked for" in sent
+        with pytest.raises(RequestError, match="no option permission_mode"):
+            await desk.agent.set_config_option(
+                config_id="permission_mode", session_id=session.session_id, value="auto"
+            )
 
 
 async def test_an_approved_plan_is_sent_with_the_next_agents_model(home: Home) -> None:

@@ -29,6 +29,8 @@ from tests.support.script import Call, Text, answer
         ("--permission-mode bypassPermissions go", "--auto go"),
         ("--permission-mode acceptEdits go", "--auto-approve edit go"),
         ("--permission-mode default go", "go"),
+        ("--permission-mode auto go", "--permission-mode judge go"),
+        ("--permission-mode accept-edits go", "--permission-mode accept-edits go"),
         ("--sandbox workspace-write -a never go", "--sandbox auto go"),
         ("-s danger-full-access go", "--sandbox off go"),
         ("-s ses_1 go", "-s ses_1 go"),

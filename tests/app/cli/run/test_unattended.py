@@ -194,3 +194,29 @@ def test_ignored_instructions_are_reported_and_trust_applies_to_one_run(
     bodies = [r.body for r in scripted.server.requests if r.body.get("tools")]
     assert ["Say moin." in system(body) for body in bodies] == [False, True, False]
     assert not (installed.home / "data/trust.json").exists()
+
+
+def test_the_judge_allows_or_its_reason_is_given_to_the_model(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    more_settings(installed, judge_model="scripted/model-1")
+
+    def verdict(word: str, reason: str):
+        return answer(Text(json.dumps({"verdict": word, "reason": reason})))
+
+    scripted.server.script(
+        answer(TOUCH),
+        verdict("allow", "it was asked for"),
+        answer(Call("bash", {"command": "touch other"})),
+        verdict("ask", "it was not"),
+        answer(Text("done")),
+    )
+    done = run(installed, "--permission-mode", "judge", "go", "--format", "json")
+    assert done.returncode == 3, done.stderr
+    assert (installed.project / "made").exists()
+    assert not (installed.project / "other").exists()
+    assert "model-1 suggests asking: it was not" in results(scripted)[-1]
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    verdicts = [event["verdicts"] for event in events if "verdicts" in event]
+    assert [one["answer"] for (one,) in verdicts[-2:]] == ["allow", "ask"]
+    assert verdicts[-1][0]["reason"] == "it was not"
