@@ -7,7 +7,7 @@ until the user scrolls up; then the line that is read never moves.
 import asyncio
 import time
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from rich.segment import Segment
 from textual import events
@@ -228,7 +228,7 @@ class Transcript(ScrollView, can_focus=True):
         if not isinstance(bar, RowScrollBar):
             bar = self._vertical_scrollbar = RowScrollBar(name="vertical")
             bar.display = False
-            cast("App[object]", self.app)._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage] - as Textual does
+            cast("Any", self.app)._start_widget(self, bar)  # as Textual does; nothing is public
         return bar
 
     def on_mount(self) -> None:
