@@ -179,7 +179,7 @@ async def test_providers_without_a_login(tmp_path: Path, server: dict[str, objec
         raise AssertionError(address)
 
     async with open_mcp(tmp_path, remote(1, enabled=False, **server), start=False) as mcp:
-        with pytest.raises(ToolError, match="has no login"):
+        with pytest.raises(ToolError, match="does not use a login"):
             await mcp.service.log_in("safe", show)
 
 

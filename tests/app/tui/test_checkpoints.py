@@ -5,11 +5,9 @@ from pathlib import Path
 from app.screens.review.screen import ReviewScreen
 from app.screens.undo import UndoScreen
 from tests.app.conftest import Running, Starter
-from tests.app.tui.test_worktrees import folder_of, git, shop
+from tests.app.tui.worktree_steps import folder_of, git
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
-
-__all__ = ["shop"]
 
 
 async def two_steps(running: Running, scripted: ModelServer) -> None:

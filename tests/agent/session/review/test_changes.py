@@ -67,7 +67,7 @@ async def test_staged_changes_count_and_a_repository_without_commits(tmp_path: P
 
 
 async def test_no_repository(tmp_path: Path) -> None:
-    with pytest.raises(NothingToDo, match="no git repository"):
+    with pytest.raises(NothingToDo, match="not in a git repository"):
         await working_tree_changes(tmp_path)
 
 

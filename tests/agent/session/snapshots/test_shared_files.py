@@ -27,7 +27,7 @@ async def test_the_second_session_that_is_about_to_change_a_file_warns(tmp_path:
         found = [event.message for event in harness.events if isinstance(event, Notice)]
         assert len(found) == 1
         assert "“the second” is about to change" in found[0]
-        assert "a.txt, which “the first” changes too" in found[0]
+        assert "a.txt, which “the first” has also changed" in found[0]
         hold.gate.set()
         await harness.idle(first)
         harness.server.script(answer(edit), answer(change), answer(Text("done")))
