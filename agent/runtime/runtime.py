@@ -156,6 +156,8 @@ class Runtime:
     """The changes of the project to review."""
     follow_editors: Callable[[Callable[[str, JsonObject], None]], None] | None = None
     """Gives a screen what editors ask of it at the server that its sessions are on."""
+    recovered: tuple[str, ...] = ()
+    """The sessions, by id, whose turn a program left open that ended unexpectedly."""
     server: str = ""
     """The address of the server that the sessions are on, "" if they are here."""
     notices: tuple[str, ...]
@@ -215,8 +217,8 @@ async def open_runtime(
     bus = Bus()
     store = await Store.open(ensure_folder(paths.data) / "sessions.db", bus)
     try:
-        await store.recover()
-        return compose(
+        recovered = await store.recover()
+        runtime = compose(
             OpenedFolder(
                 directory=directory,
                 project=project,
@@ -235,6 +237,7 @@ async def open_runtime(
                 answering=answering,
             )
         )
+        return replace(runtime, recovered=tuple(recovered))
     except BaseException:
         await store.close()
         raise

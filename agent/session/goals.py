@@ -24,6 +24,7 @@ from agent.records.messages import Completed, ErrorInfo, ToolPart
 from agent.records.reminders import reminder
 from agent.records.units import money, tokens
 from agent.session.api import PromptInput
+from agent.session.prompt.user_message import title_of
 from agent.session.spending import parse_amount
 from agent.session.turn.services import TurnServices
 from agent.store.background_reports import queued_report
@@ -145,6 +146,9 @@ class Goals:
                 raise NothingToDo(UNPRICED.format(model=model))
             used = await self._services.spending.used(session_id, goal.unit)
             goal = replace(goal, most=used + goal.budget)
+        # Else the check, which runs first, would name the session.
+        title = title_of(goal.text)
+        await self._services.update(session_id, lambda s: replace(s, title=s.title or title))
         await self._begin(session_id, goal)
 
     async def resume(self, session_id: str) -> Goal:

@@ -75,7 +75,8 @@ async def show_review(
     )
     state = await context.show(screen)
     if state is not None and state.send and state.comments:
-        await context.send(comments_message(title, state.comments), "steer")
+        where = "" if root == runtime.project else f" in {root}"
+        await context.send(comments_message(f"{title}{where}", state.comments), "steer")
         await store.save_review_draft(scope, title, ())
     return state
 

@@ -25,11 +25,17 @@ if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame 
     from app.toolkit.tasks import Tasks
 
 Request = PermissionRequest | Question
-State = Literal["working", "needs you", "done", "failed"]
+State = Literal["working", "needs you", "done", "failed", "interrupted"]
 
-STATES: tuple[State, ...] = ("needs you", "failed", "done", "working")
+STATES: tuple[State, ...] = ("needs you", "failed", "interrupted", "done", "working")
 """The states, those that a user looks at first at the beginning."""
-GLYPHS: dict[State, str] = {"working": "◐", "needs you": "◆", "done": "✓", "failed": "✕"}
+GLYPHS: dict[State, str] = {
+    "working": "◐",
+    "needs you": "◆",
+    "done": "✓",
+    "failed": "✕",
+    "interrupted": "⊘",
+}
 
 
 @frozen(kw_only=True)
@@ -46,6 +52,8 @@ class LiveState:
     activity: str = ""
     """The running tool call."""
     failed: bool = False
+    interrupted: bool = False
+    """True if the program ended unexpectedly during its last turn."""
     seen: bool = False
     """True if the user has looked at the end of its last turn."""
 
@@ -55,6 +63,8 @@ class LiveState:
             return "needs you"
         if self.busy:
             return "working"
+        if self.interrupted:
+            return "interrupted"
         return "failed" if self.failed else "done"
 
     @property
@@ -121,6 +131,26 @@ class LiveSessions:
         self._tasks.spawn(
             pump_events(subscription, lambda new: self._apply(runtime, new)), "following sessions"
         )
+        if runtime.recovered:
+            self._tasks.spawn(self._add_interrupted(runtime), "reading interrupted sessions")
+
+    async def _add_interrupted(self, runtime: "Runtime") -> None:
+        """Add the sessions of the folder whose turn was interrupted by the end of a program."""
+        places = {str(runtime.directory), *await runtime.sessions.repository.elsewhere()}
+        for session_id in runtime.recovered:
+            try:
+                session = await runtime.store.session(session_id)
+            except SessionNotFound:
+                continue
+            known = session.parent_id is not None or session.id in self._states
+            if known or session.archived or session.directory not in places:
+                continue
+            self._sessions[session.id] = session
+            seen = session.id == self.opened
+            self._states[session.id] = LiveState(
+                session=session, since=session.updated, interrupted=True, seen=seen
+            )
+        self._report()
 
     @property
     def runtimes(self) -> tuple["Runtime", ...]:
@@ -222,7 +252,9 @@ class LiveSessions:
         if not state.busy and not busy:
             return
         if bool(busy) != bool(state.busy):
-            state = replace(state, since=self._clock(), activity="", failed=False, seen=False)
+            state = replace(
+                state, since=self._clock(), activity="", failed=False, interrupted=False, seen=False
+            )
         self._states[root] = replace(state, busy=busy, seen=state.seen or root == self.opened)
 
     def _answered(self, request_id: str) -> None:

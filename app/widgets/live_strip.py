@@ -14,6 +14,7 @@ TONES: dict[State, str] = {
     "needs you": "$tone-warn",
     "done": "$tone-ok",
     "failed": "$tone-err",
+    "interrupted": "$tone-warn",
 }
 MAX_TITLE, SHORT_TITLE = 24, 14
 """Cells of a title with enough room, and without."""

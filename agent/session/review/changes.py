@@ -121,7 +121,7 @@ async def worktree_changes(root: Path, name: str, base: str) -> ReviewedChanges:
     """Return what the worktree *name*, whose root is *root*, changed since the commit *base*.
     Raises ``NothingToDo``."""
     found = await working_tree_changes(root, base)
-    return ReviewedChanges(f"the worktree {name} ({root})", found.files, found.notes)
+    return ReviewedChanges(f"the worktree {name}", found.files, found.notes)
 
 
 async def pull_request_changes(root: Path, number: str) -> ReviewedChanges:
