@@ -122,7 +122,7 @@ def test_lines_of_a_file_are_prompts_too(
     done = run(installed, *words, given=f"{line}\n\nno JSON\n{line}")
     results = [json.loads(each) for each in done.stdout.splitlines()]
     assert [each["result"] for each in results if each["type"] == "result"] == ["one", "two"]
-    assert b"is no JSON object" in done.stderr
+    assert b"is not a JSON object" in done.stderr
     assert done.returncode == 0
 
 
