@@ -206,18 +206,16 @@ async def open_runtime(
     Raises ``ConfigError`` when *directory* is not a folder, ``StoreError`` when the session
     database cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
     """
-    directory = _opened(directory)
+    directory, paths = _opened(directory), Paths.find(env)
     project = await project_root(directory)
-    paths = Paths.find(env)
     loaded, trust = await read_settings(
         directory, project, env, overrides, paths=paths, ask=ask_trust, trust_once=trust_once
     )
     plugins = await load_plugins(directory, project, paths, env, trusted=trust.trusted)
     loaded = plugins.add_providers(loaded) if plugins.working else loaded
-    bus = Bus()
-    store = await Store.open(ensure_folder(paths.data) / "sessions.db", bus)
+    store = await Store.open(ensure_folder(paths.data) / "sessions.db", bus := Bus())
     try:
-        recovered = await store.recover()
+        recovered = tuple(await store.recover())
         runtime = compose(
             OpenedFolder(
                 directory=directory,
@@ -237,7 +235,7 @@ async def open_runtime(
                 answering=answering,
             )
         )
-        return replace(runtime, recovered=tuple(recovered))
+        return replace(runtime, recovered=recovered)
     except BaseException:
         await store.close()
         raise
