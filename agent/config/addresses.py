@@ -1,4 +1,4 @@
-"""What the address of a server says about where it is."""
+"""Addresses of servers."""
 
 
 def is_near(host: str) -> bool:

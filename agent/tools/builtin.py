@@ -64,9 +64,14 @@ class BuiltinTool:
         adapt: Callable[[ToolSpec], ToolSpec] = lambda spec: spec,
         **named: object,
     ) -> None:
+        self._name = name
         spec, self.schema = _fixed_parts()[name]
         self.spec = adapt(spec)
         self._make = lambda: tool_class(name)(*services, **named)
+
+    def preload(self) -> None:
+        """Load the class, which takes 0.1 s the first time: call this in a thread."""
+        tool_class(self._name)
 
     @cached_property
     def loaded(self) -> AnyTool:

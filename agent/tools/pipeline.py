@@ -27,6 +27,7 @@ from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.sandbox import SandboxGrant
 from agent.redact import without_known_secrets
+from agent.tools.builtin import BuiltinTool
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
@@ -165,6 +166,12 @@ class Pipeline:
         """Return the verb of the tool's labels, "" for an unknown tool."""
         tool = self._registry.find(name)
         return tool.spec.verb if tool is not None else ""
+
+    def preload(self, name: str) -> None:
+        """Load the module of the tool *name* in a thread, while its input still arrives."""
+        tool = self._registry.find(name)
+        if isinstance(tool, BuiltinTool):
+            asyncio.get_running_loop().run_in_executor(None, tool.preload)
 
     def resolve(
         self, name: str, arguments: str, offered: Collection[str] | None = None

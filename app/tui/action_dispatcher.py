@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
@@ -161,8 +162,8 @@ class ActionDispatcher:
             notices=self.main.notices,
             see_notices=self.main.see_notices,
         )
-        if action.id in ONE_AT_A_TIME:
-            async with self._one_at_a_time:
+        try:
+            async with self._one_at_a_time if action.id in ONE_AT_A_TIME else nullcontext():
                 await action.run(context, argument)
-        else:
-            await action.run(context, argument)
+        finally:
+            self.main.command_ended()

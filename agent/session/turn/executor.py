@@ -179,6 +179,7 @@ class StepExecutor:
     def announce(self, part: ToolPart) -> Slot:
         """Register a call whose input starts to arrive."""
         part = replace(part, title=self._pipeline.verb(part.tool))
+        self._pipeline.preload(part.tool)
         slot = Slot(part, asyncio.get_running_loop().create_future())
         self._slots.append(slot)
         return slot

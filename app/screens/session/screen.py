@@ -94,6 +94,7 @@ class SessionScreen(PaintedScreen):
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._switching = 0
+        self._command_runs = False
         self._session_id: str | None = None
         self._typed_mention: str | None = None
         self._offered_for = ""
@@ -202,8 +203,13 @@ class SessionScreen(PaintedScreen):
             if not self._switching:
                 self._restore_draft(before)
 
+    def command_ended(self) -> None:
+        """Take text that is typed from now on for a draft of the open session."""
+        self._command_runs = False
+
     def _store_draft(self, session_id: str | None) -> None:
-        if self.prompt.text:
+        # A command that was entered left the prompt empty: this text was typed after it.
+        if self.prompt.text and not self._command_runs:
             self._drafts[session_id] = self.prompt.text
             self.prompt.set_text("")
 
@@ -297,7 +303,7 @@ class SessionScreen(PaintedScreen):
         else:
             self.prompt.remember(text)
             argument = self.prompt.expand_pastes(command.argument)
-            self.post_message(self.Called(command.action, argument))
+            self._call(command.action, argument)
 
     def _complete(self, key: CompletionKey) -> bool:
         """Handle a key for the completion list; return False if none is open for the text."""
@@ -326,7 +332,11 @@ class SessionScreen(PaintedScreen):
             self.prompt.set_text(f"/{chosen} ")
         else:
             self.prompt.take_text()
-            self.post_message(self.Called(action, ""))
+            self._call(action)
+
+    def _call(self, action: Action, argument: str = "") -> None:
+        self._command_runs = not self.prompt.text
+        self.post_message(self.Called(action, argument))
 
     def on_prompt_mode_changed(self, event: Prompt.ModeChanged) -> None:
         event.stop()
@@ -336,13 +346,13 @@ class SessionScreen(PaintedScreen):
         event.stop()
         action = find(EDIT_QUEUED)
         if action is not None:
-            self.post_message(self.Called(action, ""))
+            self._call(action)
 
     def on_prompt_help_wanted(self, event: Prompt.HelpWanted) -> None:
         event.stop()
         action = find("app.help")
         if action is not None:
-            self.post_message(self.Called(action, ""))
+            self._call(action)
 
     def on_prompt_leave(self, event: Prompt.Leave) -> None:
         event.stop()

@@ -233,6 +233,19 @@ async def test_enter_completes_what_was_typed_at_once(start: Starter) -> None:
         await running.until(lambda: isinstance(running.app.screen, HelpScreen))
 
 
+async def test_what_is_typed_right_after_new_belongs_to_the_new_session(
+    start: Starter, scripted: ModelServer
+) -> None:
+    async with start() as running:
+        scripted.script(answer(Text("the first answer")))
+        await running.type("the first", "enter")
+        await running.until_shown("the first answer")
+        await running.until_idle()
+        press_at_once(running, *"/new", "enter", *"next")
+        await running.until(lambda: running.app.controller.live.view is None)
+        await running.until(lambda: running.prompt == "next")
+
+
 async def test_undo_and_redo_typed_at_once_run_one_after_the_other(
     start: Starter, scripted: ModelServer
 ) -> None:
