@@ -25,7 +25,7 @@ class KeyHints(Visual):
         self._gap = Content(" " * gap)
         self._most_lines = most_lines
         first = note if isinstance(note, Content) else Content.styled(note, "$tone-warn")
-        self._pieces = [first] if note else []
+        self._pieces: list[Content] = [first] if note else []
         self._pieces += [
             Content.styled(f"{key} {what}", "bold reverse")
             if key == selected
