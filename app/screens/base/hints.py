@@ -38,7 +38,7 @@ class KeyHints(Visual):
         pieces = self._pieces
         rows = self._rows(pieces, width)
         while self._most_lines is not None and len(rows) > self._most_lines and len(pieces) > 1:
-            pieces = [*pieces[:-2], pieces[-1]]
+            pieces = pieces[:-2] + pieces[-1:]
             rows = self._rows(pieces, width)
         return Content("\n").join(rows)
 
