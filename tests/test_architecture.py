@@ -42,6 +42,12 @@ def test_functions_fit_a_screen(trees: dict[Path, ast.Module]) -> None:
     assert not long
 
 
+def test_no_test_module_imports_another() -> None:
+    imports = re.compile(r"^from tests\.[\w.]*\btest_\w+ import", re.MULTILINE)
+    found = [path for path in ROOT.glob("tests/**/*.py") if imports.search(path.read_text("utf-8"))]
+    assert not found
+
+
 def test_no_module_is_a_catch_all() -> None:
     assert not [path for path in SOURCES if path.stem in {"utils", "util", "helpers", "misc"}]
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent.process.sandbox import find_sandbox
 from agent.records.messages import Completed, Failed
-from tests.agent.hooks.test_tools import ECHO, run
+from tests.agent.hooks.tool_runs import ECHO, run
 
 needs_sandbox = pytest.mark.skipif(
     find_sandbox("auto").name == "none", reason="there is no sandbox on this machine"

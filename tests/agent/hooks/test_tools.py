@@ -6,30 +6,13 @@ import pytest
 
 from agent.hooks.execution import as_named, payload
 from agent.hooks.records import Hook, HookCall
-from agent.records.events import Notice, PermissionAsked
 from agent.records.messages import Completed, Failed
 from tests.agent.hooks.conftest import hook_inputs
-from tests.support.harness import open_harness
+from tests.agent.hooks.tool_runs import ECHO, run
 from tests.support.processes import gone, pids_in
-from tests.support.script import Call, Text, answer
+from tests.support.script import Call, answer
 
-ECHO = answer(Call("bash", {"command": "echo one"}))
 WRITE = answer(Call("write", {"file_path": "a.txt", "content": "x\n"}))
-
-
-async def run(tmp_path, hooks, *answers, reply=None, **settings):
-    """Return the tool parts of a turn under *hooks*; *reply* answers the first question."""
-    async with open_harness(tmp_path, hooks=hooks, **settings) as harness:
-        harness.server.script(*answers, answer(Text("Done.")))
-        session = await harness.session()
-        before = len(harness.events)
-        await harness.send(session, "Go.")
-        if reply is not None:
-            harness.answer(await harness.permission_request(), reply)
-        end = await harness.idle(session, after=before)
-        asked = [e for e in harness.events if isinstance(e, PermissionAsked)]
-        notices = [e.message for e in harness.events if isinstance(e, Notice)]
-        return end, await harness.tools(session), asked, notices
 
 
 async def test_hooks_receive_a_call_and_its_result(tmp_path, script):

@@ -14,7 +14,7 @@ from agent.runtime.merging import MergeMode, merge, merge_base
 from agent.runtime.worktree_git import uncommitted_files
 from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
 from agent.session.review.changes import worktree_changes
-from tests.agent.runtime.test_worktrees import git_in, make
+from tests.agent.runtime.worktree_steps import git_in, make
 
 MODES: tuple[MergeMode, ...] = ("merge", "squash", "patch")
 

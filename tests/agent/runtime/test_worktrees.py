@@ -1,6 +1,5 @@
 """Worktrees: making, merging and removing them, and what cannot be done."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.config.settings_schema import WorktreeConfig
 from agent.permission.protected import is_guarded
 from agent.permission.trust.trust import SavedAnswer, TrustStore
 from agent.records.errors import WorktreeError
 from agent.runtime.merging import merge
-from agent.runtime.worktrees import Worktree, Worktrees, find_worktree, related_folders
+from agent.runtime.worktrees import Worktrees, find_worktree, related_folders
+from tests.agent.runtime.worktree_steps import git_in, make
 
-ENV = {"PATH": os.environ["PATH"]}
 Git = Callable[..., str]
 
 
@@ -39,22 +37,9 @@ except WorktreeError as error:
 """Makes a worktree where no file can have more than 50,000 bytes."""
 
 
-def git_in(folder: Path | str, *words: str) -> str:
-    done = subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, check=True, env={**os.environ}
-    )
-    return done.stdout
-
-
 def make_limited(paths: Paths, shop: Path) -> str:
     words = [sys.executable, "-c", LIMITED, str(paths.data), str(shop)]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-
-async def make(
-    paths: Paths, shop: Path, name: str = "fix", **config: object
-) -> tuple[Worktree, tuple[str, ...]]:
-    return await Worktrees(paths, shop).create(name, WorktreeConfig(**config), ENV)
 
 
 async def test_a_worktree_has_a_branch_and_folder_of_its_own(paths: Paths, shop: Path) -> None:

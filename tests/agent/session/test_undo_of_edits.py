@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.session.test_undo import FREE, bash, files, git, plan, turn
+from tests.agent.session.undo_steps import FREE, bash, files, git, plan, turn
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
 

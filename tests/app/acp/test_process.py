@@ -3,64 +3,13 @@
 import asyncio
 import json
 import signal
-from typing import Any
 
 import pytest
 
-from tests.app.acp.conftest import LAUNCHER, Home
+from tests.app.acp.conftest import Home
+from tests.app.acp.raw_client import HELLO, Bare
 from tests.support.harness import GUARD
 from tests.support.script import Call, Hold, Text, answer
-
-HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
-
-
-class Bare:
-    """An agent process that is sent raw lines."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self.lines: list[Any] = []
-
-    @classmethod
-    async def start(cls, home: Home) -> "Bare":
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *LAUNCHER, cwd=home.project, env=home.env, stdin=pipe, stdout=pipe, stderr=pipe
-        )
-        return cls(process)
-
-    def write(self, *messages: Any) -> None:
-        assert self.process.stdin is not None
-        for message in messages:
-            text = message if isinstance(message, str) else json.dumps(message)
-            self.process.stdin.write(text.encode() + b"\n")
-
-    async def until(self, message_id: int | None) -> Any:
-        """The answer to a message; every line on the way must be the protocol's."""
-        assert self.process.stdout is not None
-        while True:
-            line = await asyncio.wait_for(self.process.stdout.readline(), GUARD)
-            assert line, "the agent ended"
-            self.lines.append(json.loads(line))
-            last = self.lines[-1]
-            assert last["jsonrpc"] == "2.0"
-            if "method" not in last and last.get("id") == message_id:
-                return last
-
-    async def session(self, home: Home) -> str:
-        cwd = {"cwd": str(home.project), "mcpServers": []}
-        self.write(HELLO, {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": cwd})
-        return (await self.until(2))["result"]["sessionId"]
-
-    def prompt(self, session_id: str, text: str) -> None:
-        blocks = [{"type": "text", "text": text}]
-        given = {"sessionId": session_id, "prompt": blocks}
-        self.write({"jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": given})
-
-    async def ended(self) -> tuple[int, str]:
-        _, err = await asyncio.wait_for(self.process.communicate(), GUARD)
-        assert self.process.returncode is not None
-        return self.process.returncode, err.decode()
 
 
 async def test_invalid_messages_get_an_error_and_are_survived(home: Home) -> None:

@@ -13,7 +13,7 @@ from acp.schema import ClientCapabilities, FileSystemCapabilities, ReadTextFileR
 from agent.records.json import Json
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.acp.conftest import Editor, Home
-from tests.app.acp.test_process import Bare
+from tests.app.acp.raw_client import Bare
 from tests.support.harness import GUARD
 from tests.support.script import Call, Hold, Text, answer
 from tests.support.subagents import Script, task

@@ -4,16 +4,15 @@ import asyncio
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.cli.run.process import more_settings
+from tests.app.console.plain_program import LAUNCHER, plain
 from tests.support.harness import write_config
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.provider_server import Reply, Server
 from tests.support.script import Call, Text, answer
 
-LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py"), "--plain"]
 JSON = (("content-type", "application/json"),)
 ASKS = {
     "questions": [
@@ -21,15 +20,6 @@ ASKS = {
         {"question": "How far?"},
     ]
 }
-
-
-def plain(installed: InstalledProgram, typed: str, **variables: str) -> str:
-    env = {**installed.env, **variables}
-    done = subprocess.run(
-        LAUNCHER, cwd=installed.project, env=env, input=typed.encode(),
-        capture_output=True, timeout=60, check=True,
-    )  # fmt: skip
-    return done.stdout.decode()
 
 
 def test_questions_are_answered_by_number_or_text(

@@ -11,7 +11,7 @@ from app.remote.changes import NO_BASE, NO_PULL_REQUESTS
 from app.tui.action_dispatcher import NOT_ON_A_SERVER
 from tests.app.remote.conftest import Attach
 from tests.app.server.conftest import Served
-from tests.app.server.test_sessions import prompted
+from tests.app.server.prompts import prompted
 from tests.support.script import Call, Finish, Hold, Text, answer
 
 QUESTION = {

@@ -9,12 +9,8 @@ import pytest
 
 from tests.app.screens.permission.examples import FORM
 from tests.app.server.conftest import Served
+from tests.app.server.prompts import prompted
 from tests.support.script import Call, Finish, Hold, Text, answer
-
-
-async def prompted(served: Served, session: str, text: str, **more: object) -> dict:
-    body = {"parts": [{"type": "text", "text": text}], **more}
-    return await served.call("POST", f"/session/{session}/message", body)
 
 
 async def test_a_prompt_is_answered_with_its_message(served: Served) -> None:

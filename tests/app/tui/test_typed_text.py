@@ -20,7 +20,7 @@ from app.screens.permission.trust import TrustScreen
 from app.tui.type_ahead import ENTER_TYPED, FIRST_GAP, SHORTEST_HOLD, TEXT_PAUSE, TypingRhythm
 from tests.app.conftest import Running, Starter
 from tests.app.screens.permission.examples import EXAMPLE, request
-from tests.app.screens.permission.test_screen import three_changes
+from tests.app.screens.permission.sample_diffs import three_changes
 
 GRACE = 0.4
 PLAN = Question(

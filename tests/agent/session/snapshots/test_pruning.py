@@ -16,7 +16,7 @@ from agent.session.snapshots.pruning import (
     remove_orphans,
 )
 from agent.session.snapshots.snapshots import Snapshots
-from tests.agent.session.snapshots.test_snapshots import place
+from tests.agent.session.snapshots.places import place
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import fnmatch
-import hashlib
 import shutil
 import threading
 import time
@@ -13,6 +12,7 @@ import pytest
 
 from agent.files.disk import TEMPORARY_GLOB, temporary_path
 from agent.session.snapshots.snapshots import Snapshots, install
+from tests.agent.session.snapshots.places import place
 
 
 @pytest.fixture
@@ -21,12 +21,6 @@ async def snapshots(tmp_path: Path):
     made = Snapshots(tmp_path / "snapshots", str(tmp_path / "project"))
     yield made
     await made.close()
-
-
-def place(tmp_path: Path) -> Path:
-    """The folder of the snapshots."""
-    name = hashlib.sha256(str(tmp_path / "project").encode()).hexdigest()[:24]
-    return tmp_path / "snapshots" / name
 
 
 async def covers(snapshots: Snapshots, file: Path) -> bool:

@@ -14,6 +14,7 @@ from app.text.invisible_characters import lookalikes
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
 from tests.app.screens.permission.examples import request
+from tests.app.screens.permission.sample_diffs import three_changes
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 
@@ -258,21 +259,6 @@ async def test_a_withdrawn_question_closes_without_an_answer() -> None:
         assert host.dialog() is None
         assert host.replies == []
         assert host.cancelled == 0
-
-
-def three_changes() -> DiffBlock:
-    hunks = tuple(
-        Hunk(
-            n,
-            (
-                DiffLine("context", 10 * n + 1, 10 * n + 1, "def part():"),
-                DiffLine("remove", 10 * n + 2, None, f"    return old_{n}"),
-                DiffLine("add", None, 10 * n + 2, f"    return new_{n}"),
-            ),
-        )
-        for n in range(3)
-    )
-    return DiffBlock("src/parts.py", hunks, 3, 3)
 
 
 @pytest.mark.parametrize(
