@@ -24,7 +24,7 @@ class DiffLine:
     text: str
 
 
-Unended: TypeAlias = Literal["", "old", "new", "both"]
+MissingNewline: TypeAlias = Literal["", "old", "new", "both"]
 
 
 @frozen
@@ -34,7 +34,7 @@ class Hunk:
 
     index: int
     lines: tuple[DiffLine, ...]
-    unended: Unended = ""
+    missing_newline: MissingNewline = ""
     """The sides whose file ends here, without a newline."""
 
 

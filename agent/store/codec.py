@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard, TypeVar
 
-from agent.records.blocks import ShellBlock
+from agent.records.blocks import Hunk, ShellBlock
 from agent.records.decisions import Decision
 from agent.records.exact import ExactReader, InexactValue
 from agent.records.json import encodable
@@ -51,6 +51,7 @@ one that still runs while a newer one is started.
 
 
 RARE_FIELDS: dict[type, frozenset[str]] = {
+    Hunk: frozenset({"missing_newline"}),
     Decision: frozenset({"refused", "verdict"}),
     FilePart: frozenset({"omitted"}),
     RetryPart: frozenset({"change"}),

@@ -97,20 +97,20 @@ def diff_text(block: DiffBlock) -> Iterator[str]:
         removed = sum(line.kind != "add" for line in hunk.lines)
         added = sum(line.kind != "remove" for line in hunk.lines)
         yield f"@@ -{old},{removed} +{new},{added} @@"
-        unended = set(_unended_lines(hunk))
+        without_newline = set(_lines_without_newline(hunk))
         for number, line in enumerate(hunk.lines):
             yield sign[line.kind] + line.text.removesuffix(NO_NEWLINE)
-            if number in unended or line.text.endswith(NO_NEWLINE):
+            if number in without_newline or line.text.endswith(NO_NEWLINE):
                 yield "\\ No newline at end of file"
     if block.omitted:
         yield f"… {block.omitted} more lines"
 
 
-def _unended_lines(hunk: Hunk) -> Iterator[int]:
+def _lines_without_newline(hunk: Hunk) -> Iterator[int]:
     """Yield the indexes of the lines that have no newline in their file."""
     for side, other in (("old", "add"), ("new", "remove")):
         lines = [number for number, line in enumerate(hunk.lines) if line.kind != other]
-        if lines and hunk.unended in {side, "both"}:
+        if lines and hunk.missing_newline in {side, "both"}:
             yield lines[-1]
 
 

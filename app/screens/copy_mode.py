@@ -119,18 +119,21 @@ class CopyTranscript(Transcript):
         text = copied_text(layout, selection) if selection is not None else ""
         self.post_message(self.Copied(text.strip("\n")))
 
-    def render_line(self, y: int) -> Strip:
-        strip = super().render_line(y)
-        layout = self._current_layout
-        if layout is None or y + self.scroll_offset.y != self.row:
-            return strip
+    def _rows(self, visible: range) -> list[Strip]:
+        rows = super()._rows(visible)
+        layout, place = self._current_layout, self.row - self.scroll_offset.y
+        if layout is None or place not in visible:
+            return rows
+        index = visible.index(place)
+        strip = rows[index]
         ground = Style(bgcolor=layout.page.palette.style("text", "raised").bgcolor)
         rest = strip.crop(1, strip.cell_length)
         pointer = Segment("›", layout.page.palette.style("accent", "raised", "bold"))
         marked = [Segment(part.text, (part.style or Style()) + ground) for part in rest]
-        return Strip(
+        rows[index] = Strip(
             [pointer, *(rest if self._selection_start is not None else marked)], strip.cell_length
         )
+        return rows
 
     def _move_cursor_to(self, row: int) -> None:
         layout = self._current_layout

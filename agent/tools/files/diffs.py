@@ -7,7 +7,7 @@ a small change of a very large file is cheap.
 import difflib
 from typing import Literal
 
-from agent.records.blocks import DiffBlock, DiffLine, Hunk, Unended
+from agent.records.blocks import DiffBlock, DiffLine, Hunk, MissingNewline
 from agent.records.frozen import frozen
 
 CONTEXT = 3
@@ -76,9 +76,9 @@ def make_diff(path: str, old: str, new: str, change: Change = "modify") -> FileD
         omitted += max(0, len(lines) - room)
         if room:
             _, _, b, _, d = group[-1]
-            ends = unended_sides(before.lines[:b], after.lines[:d])
-            unended = ends if len(lines) <= room else ""
-            hunks.append(Hunk(index, tuple(lines[:room]), unended))
+            ends = sides_without_newline(before.lines[:b], after.lines[:d])
+            missing_newline = ends if len(lines) <= room else ""
+            hunks.append(Hunk(index, tuple(lines[:room]), missing_newline))
             shown += min(room, len(lines))
         changed = [code for code in group if code[0] != "equal"]
         spans.append(
@@ -244,7 +244,7 @@ def _diff_lines(
     return result
 
 
-def unended_sides(old: list[str], new: list[str]) -> Unended:
+def sides_without_newline(old: list[str], new: list[str]) -> MissingNewline:
     """Return which of two sides, lists of lines with their endings, have no last newline."""
     bare_old, bare_new = not _ends_with_newline(old), not _ends_with_newline(new)
     return "both" if bare_old and bare_new else "old" if bare_old else "new" if bare_new else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
 from agent.records.frozen import frozen
-from agent.tools.files.diffs import Change, unended_sides
+from agent.tools.files.diffs import Change, sides_without_newline
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NOWHERE = "/dev/null"
@@ -112,7 +112,9 @@ class _File:
         after = self.after if self.after not in {"", _NOWHERE} else path
         before = self.before if self.before not in {"", _NOWHERE} else path
         if self.hunks:
-            self.hunks[-1] = replace(self.hunks[-1], unended=unended_sides(self.old, self.new))
+            self.hunks[-1] = replace(
+                self.hunks[-1], missing_newline=sides_without_newline(self.old, self.new)
+            )
         block = DiffBlock(
             (before if change == "delete" else after or before) or _path_of(self.header),
             tuple(self.hunks),

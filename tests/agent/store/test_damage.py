@@ -108,7 +108,7 @@ async def test_damage_while_running_is_one_sentence_and_repaired_at_the_next_sta
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(bytes(4096))
-    with pytest.raises(StoreUnavailable, match=r"is damaged\. Start opencode-py again"):
+    with pytest.raises(StoreUnavailable, match=r"is damaged\. Restart opencode-py"):
         await store.messages(session.id)
     await store.close()
     assert path.with_name(f"{path.name}.check").exists()

@@ -68,7 +68,7 @@ def test_every_file_of_prompts_is_used() -> None:
     names = {path.name for path in files("agent.prompts").iterdir() if path.name.endswith(".txt")}
     used = {
         f"{name}.txt"
-        for name in (*FAMILIES, "shared", "plan", "build", "init", "compaction", "title")
+        for name in (*FAMILIES, "shared", "plan", "build", "init", "compaction", "title", "judge")
     }
     assert names == used
 
