@@ -8,6 +8,7 @@ import html
 import io
 import os
 import re
+from difflib import unified_diff
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -18,6 +19,11 @@ from textual.pilot import Pilot
 from app.theme.themes import LIGHT
 
 FOLDER = Path(__file__).resolve().parents[2] / "snapshots"
+
+UPDATING = os.environ.get("SNAPSHOT_UPDATE") == "1"
+
+PAUSES = 20
+"""How often a picture that differs is given time to be painted."""
 
 SIZES = ((80, 24), (140, 45))
 """Columns and rows at which each screen has a snapshot."""
@@ -86,7 +92,7 @@ def assert_snapshot(app: App[object], name: str, *, title: str = "") -> None:
     is titled *title*, by default its name."""
     svg, text = normalized(app.export_screenshot(title=title or name)), screen_text(app)
     svg_path, text_path = FOLDER / f"{name}.svg", FOLDER / f"{name}.txt"
-    if os.environ.get("SNAPSHOT_UPDATE") == "1":
+    if UPDATING:
         FOLDER.mkdir(exist_ok=True)
         svg_path.write_text(svg, encoding="utf-8")
         text_path.write_text(text, encoding="utf-8")
@@ -94,7 +100,24 @@ def assert_snapshot(app: App[object], name: str, *, title: str = "") -> None:
     hint = "look at the change and approve it with SNAPSHOT_UPDATE=1"
     assert text_path.exists(), f"There is no snapshot {name}: {hint}."
     assert text == text_path.read_text(encoding="utf-8"), f"The text of {name} differs: {hint}."
-    assert svg == svg_path.read_text(encoding="utf-8"), f"The colours of {name} differ: {hint}."
+    approved = svg_path.read_text(encoding="utf-8")
+    if svg != approved:
+        changed = [
+            line
+            for line in unified_diff(approved.splitlines(), svg.splitlines(), lineterm="", n=0)
+            if line.startswith(("+", "-"))
+        ]
+        shown = "\n".join(line[:300] for line in changed[:12])
+        raise AssertionError(f"The colors of {name} differ: {hint}.\n{shown}")
+
+
+async def _until_approved(pilot: Pilot[object], name: str) -> None:
+    """Give a busy machine time to paint the approved picture; the comparison itself follows."""
+    approved = FOLDER / f"{name}.svg"
+    for _ in range(PAUSES if approved.exists() and not UPDATING else 0):
+        if normalized(pilot.app.export_screenshot(title=name)) == approved.read_text("utf-8"):
+            return
+        await pilot.pause()
 
 
 async def _stop_blinking(pilot: Pilot[object]) -> None:
@@ -118,10 +141,12 @@ async def assert_both_themes(pilot: Pilot[object], name: str) -> None:
     ``<name>-light-<columns>``."""
     app, columns = pilot.app, pilot.app.size.width
     await _stop_blinking(pilot)
+    await _until_approved(pilot, f"{name}-{columns}")
     assert_snapshot(app, f"{name}-{columns}")
     dark = app.theme
     app.theme = LIGHT
     await pilot.pause()
+    await _until_approved(pilot, f"{name}-light-{columns}")
     assert_snapshot(app, f"{name}-light-{columns}")
     app.theme = dark
     await pilot.pause()
