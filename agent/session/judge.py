@@ -92,8 +92,8 @@ class Judges:
     seconds: float = SECONDS
     asks: defaultdict[str, _Asks] = dataclasses.field(default_factory=lambda: defaultdict(_Asks))
     """The verdicts in a row that did not allow, by the root of a session tree."""
-    told: set[str] = dataclasses.field(default_factory=set[str])
-    """The sentences that the user was told."""
+    notified: set[str] = dataclasses.field(default_factory=set[str])
+    """The notices that the user has seen."""
 
     def for_session(
         self, session_id: str, model: str, spent: Callable[[Usage, float | None], None]
@@ -123,7 +123,7 @@ class SessionJudge:
         """Return the verdict on *request*. Everything that goes wrong is a verdict too."""
         model = self.judges.model_for(self.own)
         if model is None:
-            self._tell_once(NO_JUDGE)
+            self._notify_once(NO_JUDGE)
             return Verdict(answer="ask", reason="there is no small model")
         verdict = await self._verdict(request, model)
         what = "; ".join(one.need.pattern for one in request.needs if one.action == "ask")
@@ -148,9 +148,9 @@ class SessionJudge:
             asks.count = 0 if verdict.answer == "allow" else asks.count + 1
         return verdict
 
-    def _tell_once(self, sentence: str) -> None:
-        if sentence not in self.judges.told:
-            self.judges.told.add(sentence)
+    def _notify_once(self, sentence: str) -> None:
+        if sentence not in self.judges.notified:
+            self.judges.notified.add(sentence)
             self.judges.bus.publish(Notice(sentence, session_id=self.session_id))
 
 

@@ -206,22 +206,23 @@ class SessionRoutes:
         page = await store.page(session.id, before=before, limit=limit)
         return _shapes(page.messages, session)
 
-    async def message(self, request: Request) -> Json:
+    async def _message(self, request: Request) -> tuple[Folder, Session, MessageWithParts]:
+        """Return the message that the path names, with its folder and session."""
         folder, session = await self._named(request)
         name = request.path_params["message"]
         found = await folder.runtime.store.message(name)
         if found is None or found.message.session_id != session.id:
             raise RequestError(404, f"There is no message {name} in this session.")
+        return folder, session, found
+
+    async def message(self, request: Request) -> Json:
+        _, session, found = await self._message(request)
         return shapes.message_with_parts_shape(found, session.directory, session.project)
 
     async def drop(self, request: Request) -> Json:
         """Remove a message that waits in the queue; others stay."""
-        folder, session = await self._named(request)
-        name = request.path_params["message"]
-        found = await folder.runtime.store.message(name)
-        if found is None or found.message.session_id != session.id:
-            raise RequestError(404, f"There is no message {name} in this session.")
-        if await folder.runtime.queues.remove(session.id, name) is None:
+        folder, session, found = await self._message(request)
+        if await folder.runtime.queues.remove(session.id, found.message.id) is None:
             raise RequestError(501, MESSAGES)
         return True
 

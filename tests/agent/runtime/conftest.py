@@ -1,12 +1,11 @@
 """A repository with one commit, and the program's folders."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from agent.config.paths import Paths
+from tests.support.git import make_repository
 
 
 @pytest.fixture
@@ -20,13 +19,5 @@ def shop(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "a.txt").write_text("one\n")
     (folder / ".gitignore").write_text(".env\nsecrets/\n")
-    _git(folder, "init", "-q", "-b", "main")
-    _git(folder, "config", "user.email", "me@example.org")
-    _git(folder, "config", "user.name", "Me")
-    _git(folder, "add", ".")
-    _git(folder, "commit", "-q", "-m", "one")
+    make_repository(folder)
     return folder
-
-
-def _git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, env={**os.environ})

@@ -14,7 +14,8 @@ from agent.runtime.merging import MergeMode, merge, merge_base
 from agent.runtime.worktree_git import uncommitted_files
 from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
 from agent.session.review.changes import worktree_changes
-from tests.agent.runtime.worktree_steps import git_in, make
+from tests.agent.runtime.worktree_steps import make
+from tests.support.git import git
 
 MODES: tuple[MergeMode, ...] = ("merge", "squash", "patch")
 
@@ -57,13 +58,13 @@ async def test_a_full_disk_leaves_the_source_as_it_was(
 ) -> None:
     made, _ = await make(paths, shop)
     write(made.folder, a="theirs\n", big="x" * 100_000, z="new\n")
-    git_in(made.folder, "add", ".")
-    git_in(made.folder, "commit", "-q", "-m", "big")
+    git(made.folder, "add", ".")
+    git(made.folder, "commit", "-q", "-m", "big")
     write(shop, mine="not committed\n")
     told = merge_limited(paths, made, mode)
     assert told.startswith("Nothing was ")
     assert "git was ended: File size limit exceeded" in told
-    assert git_in(shop, "status", "--short") == "?? mine.txt\n"
+    assert git(shop, "status", "--short") == "?? mine.txt\n"
     assert (shop / "a.txt").read_text() == "one\n"
     assert not list((shop / ".git").glob("MERGE_*"))
     await merge(made, mode, "x")
@@ -76,7 +77,7 @@ async def test_a_full_disk_in_the_worktree_keeps_its_files(paths: Paths, shop: P
     write(made.folder, big=lines)
     assert merge_limited(paths, made, "merge").startswith("Nothing was merged: ")
     assert read(made.folder, "big") == lines
-    assert git_in(shop, "status", "--short") == ""
+    assert git(shop, "status", "--short") == ""
     await merge(made, "merge", "x")
     assert (shop / "big.txt").read_text() == lines
 
@@ -94,7 +95,7 @@ async def test_files_that_would_be_overwritten_are_named(
     assert f"has changes in {name}.txt that are not committed" in raised.value.message
     assert str(shop) in raised.value.message
     assert (shop / f"{name}.txt").read_text() == "mine\n"
-    git_in(shop, "stash", "-q", "--include-untracked")
+    git(shop, "stash", "-q", "--include-untracked")
     await merge(made, mode, "x")
     assert (shop / f"{name}.txt").read_text() == "theirs\n"
 
@@ -117,15 +118,15 @@ async def test_an_unfinished_merge_in_the_source_comes_first(
 ) -> None:
     made, _ = await make(paths, shop)
     write(made.folder, b="theirs\n")
-    git_in(shop, "checkout", "-q", "-b", "other")
+    git(shop, "checkout", "-q", "-b", "other")
     write(shop, a="other\n")
-    git_in(shop, "commit", "-q", "-a", "-m", "other")
-    git_in(shop, "checkout", "-q", "main")
-    git_in(shop, "merge", "-q", "--no-ff", "--no-commit", "other")
+    git(shop, "commit", "-q", "-a", "-m", "other")
+    git(shop, "checkout", "-q", "main")
+    git(shop, "merge", "-q", "--no-ff", "--no-commit", "other")
     with pytest.raises(WorktreeError, match=r"merge, rebase or cherry-pick .* is not finished"):
         await merge(made, mode, "x")
-    assert git_in(shop, "status", "--short") == "M  a.txt\n"
-    git_in(shop, "merge", "--abort")
+    assert git(shop, "status", "--short") == "M  a.txt\n"
+    git(shop, "merge", "--abort")
     await merge(made, mode, "x")
     assert (shop / "b.txt").exists()
 
@@ -136,10 +137,10 @@ async def test_commits_that_are_not_on_its_branch_are_not_overlooked(
 ) -> None:
     made, _ = await make(paths, shop)
     words = ("-b", "mine") if where == "another branch" else ("--detach",)
-    git_in(made.folder, "checkout", "-q", *words)
+    git(made.folder, "checkout", "-q", *words)
     write(made.folder, b="theirs\n")
-    git_in(made.folder, "add", ".")
-    git_in(made.folder, "commit", "-q", "-m", "b")
+    git(made.folder, "add", ".")
+    git(made.folder, "commit", "-q", "-m", "b")
     for done in (merge(made, "merge", "x"), Worktrees(paths, shop).remove(made)):
         with pytest.raises(WorktreeError, match="not on opencode/fix, so nothing was done"):
             await done
@@ -180,7 +181,7 @@ async def test_a_source_that_is_gone(paths: Paths, shop: Path) -> None:
 
 def damage_index(made: Worktree) -> Callable[[], object]:
     """Damage git's index of a worktree; return what repairs it."""
-    index = Path(git_in(made.folder, "rev-parse", "--git-path", "index").strip())
+    index = Path(git(made.folder, "rev-parse", "--git-path", "index").strip())
     whole = index.read_bytes()
     index.write_bytes(b"damaged")
     return lambda: index.write_bytes(whole)
@@ -209,14 +210,14 @@ async def test_changes_that_git_cannot_list_are_not_taken_for_none(
 async def test_the_review_compares_with_the_common_commit(paths: Paths, shop: Path) -> None:
     made, _ = await make(paths, shop)
     write(made.folder, a="theirs\n", b="new\n")
-    git_in(made.folder, "commit", "-q", "-a", "-m", "a")
+    git(made.folder, "commit", "-q", "-a", "-m", "a")
     write(shop, c="later\n")
-    git_in(shop, "add", ".")
-    git_in(shop, "commit", "-q", "-m", "c")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "c")
     found = await worktree_changes(Path(made.folder), made.name, await merge_base(made))
     assert [(file.block.path, file.old, file.new) for file in found.files] == [
         ("a.txt", "one\n", "theirs\n"),
         ("b.txt", None, "new\n"),
     ]
     await merge(made, "merge", "x")
-    assert await merge_base(made) == git_in(made.folder, "rev-parse", "HEAD").strip()
+    assert await merge_base(made) == git(made.folder, "rev-parse", "HEAD").strip()

@@ -13,7 +13,8 @@ from agent.permission.trust.trust import SavedAnswer, TrustStore
 from agent.records.errors import WorktreeError
 from agent.runtime.merging import merge
 from agent.runtime.worktrees import Worktrees, find_worktree, related_folders
-from tests.agent.runtime.worktree_steps import git_in, make
+from tests.agent.runtime.worktree_steps import make
+from tests.support.git import git
 
 Git = Callable[..., str]
 
@@ -47,16 +48,16 @@ async def test_a_worktree_has_a_branch_and_folder_of_its_own(paths: Paths, shop:
     assert notices == ()
     assert Path(made.folder).is_relative_to(paths.data / "worktrees")
     assert (Path(made.folder) / "a.txt").read_text() == "one\n"
-    assert git_in(made.folder, "branch", "--show-current") == "opencode/fix\n"
-    assert made.folder in git_in(shop, "worktree", "list")
-    assert git_in(shop, "status", "--short") == git_in(made.folder, "status", "--short") == ""
+    assert git(made.folder, "branch", "--show-current") == "opencode/fix\n"
+    assert made.folder in git(shop, "worktree", "list")
+    assert git(shop, "status", "--short") == git(made.folder, "status", "--short") == ""
     assert find_worktree(paths, Path(made.folder, "deep")) is None
     assert find_worktree(paths, made.folder) == made
     assert related_folders(paths, shop, shop) == (made.folder,)
     assert related_folders(paths, Path(made.folder), Path(made.folder)) == (str(shop),)
     another, _ = await make(paths, shop, "")
     assert another.name == "work-1"
-    assert git_in(made.folder, "fsck") == ""
+    assert git(made.folder, "fsck") == ""
 
 
 async def test_hooks_and_filters_of_the_repository_do_not_run(paths: Paths, shop: Path) -> None:
@@ -64,10 +65,10 @@ async def test_hooks_and_filters_of_the_repository_do_not_run(paths: Paths, shop
     hook = shop / ".git" / "hooks" / "post-checkout"
     hook.write_text(f"#!/bin/sh\ntouch {marker}\n")
     hook.chmod(0o755)
-    git_in(shop, "config", "filter.x.smudge", f"touch {marker}; cat")
+    git(shop, "config", "filter.x.smudge", f"touch {marker}; cat")
     (shop / ".gitattributes").write_text("*.txt filter=x\n")
-    git_in(shop, "add", ".")
-    git_in(shop, "commit", "-q", "-m", "two")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "two")
     marker.unlink(missing_ok=True)
     made, _ = await make(paths, shop)
     (Path(made.folder) / "b.txt").write_text("two\n")
@@ -100,13 +101,13 @@ async def test_ignored_files_are_copied_and_the_setup_runs(paths: Paths, shop: P
 async def test_only_files_of_the_project_are_copied(paths: Paths, shop: Path, pattern: str) -> None:
     with pytest.raises(WorktreeError, match="not inside the project"):
         await make(paths, shop, copy=(pattern,))
-    assert "fix" not in git_in(shop, "worktree", "list") + git_in(shop, "branch")
+    assert "fix" not in git(shop, "worktree", "list") + git(shop, "branch")
     assert Worktrees(paths, shop).all() == []
 
 
 async def test_a_name_that_is_taken_or_is_none(paths: Paths, shop: Path) -> None:
     await make(paths, shop)
-    git_in(shop, "branch", "opencode/mine")
+    git(shop, "branch", "opencode/mine")
     for name in ("fix", "mine"):
         with pytest.raises(WorktreeError, match="already exists"):
             await make(paths, shop, name)
@@ -120,7 +121,7 @@ async def test_no_repository_and_no_commit(paths: Paths, tmp_path: Path) -> None
     empty.mkdir()
     with pytest.raises(WorktreeError, match="no git repository"):
         await make(paths, empty)
-    git_in(empty, "init", "-q")
+    git(empty, "init", "-q")
     with pytest.raises(WorktreeError, match="starts from a commit"):
         await make(paths, empty)
 
@@ -128,9 +129,9 @@ async def test_no_repository_and_no_commit(paths: Paths, tmp_path: Path) -> None
 async def test_a_detached_shallow_or_dirty_repository(
     paths: Paths, shop: Path, tmp_path: Path
 ) -> None:
-    git_in(tmp_path, "clone", "-q", "--depth", "1", f"file://{shop}", "shallow")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{shop}", "shallow")
     shallow = tmp_path / "shallow"
-    git_in(shallow, "checkout", "-q", "--detach")
+    git(shallow, "checkout", "-q", "--detach")
     (shallow / "a.txt").write_text("mine\n")
     made, notices = await make(paths, shallow)
     assert notices == ("The worktree starts from the last commit, without your changes to 1 file.",)
@@ -139,17 +140,17 @@ async def test_a_detached_shallow_or_dirty_repository(
     with pytest.raises(WorktreeError, match="is not on a branch"):
         await merge(made, "merge", "Add b")
     assert "staged" in await merge(made, "squash", "Add b")
-    assert git_in(shallow, "status", "--short") == " M a.txt\nA  b.txt\n"
+    assert git(shallow, "status", "--short") == " M a.txt\nA  b.txt\n"
 
 
 async def test_a_full_disk_leaves_nothing(paths: Paths, shop: Path) -> None:
     """Files cannot grow, as on a full disk."""
     (shop / "big.txt").write_text("x" * 100_000)
-    git_in(shop, "add", ".")
-    git_in(shop, "commit", "-q", "-m", "big")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "big")
     assert "The worktree could not be created" in make_limited(paths, shop)
-    assert git_in(shop, "branch", "--list", "opencode/*") == ""
-    assert "fix" not in git_in(shop, "worktree", "list")
+    assert git(shop, "branch", "--list", "opencode/*") == ""
+    assert "fix" not in git(shop, "worktree", "list")
     assert Worktrees(paths, shop).all() == []
     made, _ = await make(paths, shop)
     assert (Path(made.folder) / "big.txt").exists()
@@ -167,9 +168,9 @@ async def test_work_comes_back(
     (Path(made.folder) / "b.txt").write_text("two\n")
     await merge(made, mode, "Add b")  # type: ignore[arg-type]
     assert (shop / "b.txt").read_text() == "two\n"
-    assert git_in(shop, "status", "--short") == status
-    assert len(git_in(shop, "log", "--oneline").splitlines()) == commits
-    assert git_in(made.folder, "log", "-1", "--format=%an %s") == "Me Add b\n"
+    assert git(shop, "status", "--short") == status
+    assert len(git(shop, "log", "--oneline").splitlines()) == commits
+    assert git(made.folder, "log", "-1", "--format=%an %s") == "Me Add b\n"
     assert not list((shop / ".git").glob("MERGE_*"))
 
 
@@ -178,13 +179,13 @@ async def test_a_conflict_changes_nothing(paths: Paths, shop: Path, mode: str) -
     made, _ = await make(paths, shop)
     (Path(made.folder) / "a.txt").write_text("theirs\n")
     (shop / "a.txt").write_text("mine\n")
-    git_in(shop, "commit", "-q", "-a", "-m", "mine")
+    git(shop, "commit", "-q", "-a", "-m", "mine")
     (shop / "c.txt").write_text("not committed\n")
     with pytest.raises(WorktreeError, match=r"Nothing was (merged|changed).*a\.txt"):
         await merge(made, mode, "theirs")  # type: ignore[arg-type]
     assert (shop / "a.txt").read_text() == "mine\n"
-    assert git_in(shop, "status", "--short") == "?? c.txt\n"
-    assert git_in(made.folder, "status", "--short") == ""
+    assert git(shop, "status", "--short") == "?? c.txt\n"
+    assert git(made.folder, "status", "--short") == ""
 
 
 async def test_a_merge_over_uncommitted_changes_is_refused(paths: Paths, shop: Path) -> None:
@@ -194,7 +195,7 @@ async def test_a_merge_over_uncommitted_changes_is_refused(paths: Paths, shop: P
     with pytest.raises(WorktreeError, match="Nothing was merged"):
         await merge(made, "merge", "theirs")
     assert (shop / "a.txt").read_text() == "not committed\n"
-    assert git_in(shop, "status", "--short") == " M a.txt\n"
+    assert git(shop, "status", "--short") == " M a.txt\n"
 
 
 async def test_only_a_clean_worktree_is_removed(paths: Paths, shop: Path) -> None:
@@ -206,11 +207,11 @@ async def test_only_a_clean_worktree_is_removed(paths: Paths, shop: Path) -> Non
     await merge(made, "squash", "Add b")
     assert "The branch opencode/fix is kept" in await worktrees.remove(made)
     assert find_worktree(paths, made.folder) is None
-    assert git_in(shop, "branch", "--list", "opencode/*") == "  opencode/fix\n"
-    assert made.folder not in git_in(shop, "worktree", "list")
+    assert git(shop, "branch", "--list", "opencode/*") == "  opencode/fix\n"
+    assert made.folder not in git(shop, "worktree", "list")
     again, _ = await make(paths, shop, "other")
     assert "and its branch are removed" in await worktrees.remove(again)
-    assert "other" not in git_in(shop, "branch")
+    assert "other" not in git(shop, "branch")
 
 
 async def test_trust_follows(paths: Paths, shop: Path) -> None:

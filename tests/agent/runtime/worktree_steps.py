@@ -1,7 +1,6 @@
 """Steps of tests of worktrees."""
 
 import os
-import subprocess
 from pathlib import Path
 
 from agent.config.paths import Paths
@@ -9,13 +8,6 @@ from agent.config.settings_schema import WorktreeConfig
 from agent.runtime.worktrees import Worktree, Worktrees
 
 ENV = {"PATH": os.environ["PATH"]}
-
-
-def git_in(folder: Path | str, *words: str) -> str:
-    done = subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, check=True, env={**os.environ}
-    )
-    return done.stdout
 
 
 async def make(

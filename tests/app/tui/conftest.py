@@ -4,17 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.tui.worktree_steps import git
+from tests.support.git import make_repository
 
 
 @pytest.fixture
 def shop(work: Path) -> Path:
-    for words in (
-        ("init", "-q", "-b", "main"),
-        ("config", "user.email", "me@example.org"),
-        ("config", "user.name", "Me"),
-        ("add", "."),
-        ("commit", "-q", "-m", "one"),
-    ):
-        git(work, *words)
+    make_repository(work)
     return work

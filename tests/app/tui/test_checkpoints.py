@@ -5,7 +5,8 @@ from pathlib import Path
 from app.screens.review.screen import ReviewScreen
 from app.screens.undo import UndoScreen
 from tests.app.conftest import Running, Starter
-from tests.app.tui.worktree_steps import folder_of, git
+from tests.app.tui.worktree_steps import folder_of
+from tests.support.git import git
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from app.screens.review.changes import ChangesScreen
 from tests.app.conftest import Running, Starter
-from tests.app.tui.worktree_steps import folder_of, git, write_a_file
+from tests.app.tui.worktree_steps import folder_of, write_a_file
+from tests.support.git import git
 from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Call, Text, answer
 from tests.support.subagents import Script, task

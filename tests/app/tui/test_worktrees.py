@@ -6,7 +6,8 @@ from pathlib import Path
 from agent.records.messages import Session
 from agent.runtime.runtime import Runtime
 from tests.app.conftest import Starter
-from tests.app.tui.worktree_steps import folder_of, git, write_a_file
+from tests.app.tui.worktree_steps import folder_of, write_a_file
+from tests.support.git import git
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer
 

@@ -1,17 +1,11 @@
 """Steps of tests with worktrees."""
 
-import subprocess
 from pathlib import Path
 
 from app.tui.app import OpencodeApp
 from tests.app.conftest import Running
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout
 
 
 def folder_of(app: OpencodeApp) -> Path:

@@ -1,6 +1,5 @@
 """Sub-agents that work in worktrees of their own."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from agent.records.context_parts import ReportPart
 from agent.records.messages import Completed, Failed, Session
 from agent.runtime.merging import merge
 from agent.runtime.worktrees import Worktrees
+from tests.support.git import git, make_repository
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Hold, Text, answer
 from tests.support.subagents import Script, children, output, task
@@ -19,21 +19,12 @@ BUILDER = {
 }
 
 
-def git(folder: Path | str, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def make_repository(tmp_path: Path) -> Path:
+def make_project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "a.txt").write_text("one\n")
     (folder / "AGENTS.md").write_text("Write in capitals.\n")
-    git(folder, "init", "-q", "-b", "main")
-    git(folder, "config", "user.email", "me@example.org")
-    git(folder, "config", "user.name", "Me")
-    git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", "one")
+    make_repository(folder)
     return folder
 
 
@@ -59,7 +50,7 @@ def worktrees_of(harness: Harness) -> list[str]:
 
 
 async def test_its_changes_stay_in_a_worktree_that_the_report_names(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
+    folder = make_project(tmp_path)
     async with open_harness(
         tmp_path, trust_once=True, worktree={"setup": "echo ready > ../setup.txt"}, **BUILDER
     ) as harness:
@@ -100,7 +91,7 @@ async def test_its_changes_stay_in_a_worktree_that_the_report_names(tmp_path: Pa
 
 @pytest.mark.parametrize("background", [False, True])
 async def test_a_worktree_without_changes_is_removed(tmp_path: Path, background: bool) -> None:
-    folder = make_repository(tmp_path)
+    folder = make_project(tmp_path)
     async with open_harness(tmp_path, trust_once=True, **BUILDER) as harness:
         harness.server.always(
             Script(
@@ -124,7 +115,7 @@ async def test_a_worktree_without_changes_is_removed(tmp_path: Path, background:
 
 
 async def test_parallel_sub_agents_have_a_worktree_each(tmp_path: Path) -> None:
-    make_repository(tmp_path)
+    make_project(tmp_path)
     holds = {word: Hold() for word in ("alpha", "beta")}
     async with open_harness(tmp_path, trust_once=True, **BUILDER) as harness:
         harness.server.always(
@@ -153,7 +144,7 @@ async def test_parallel_sub_agents_have_a_worktree_each(tmp_path: Path) -> None:
 
 
 async def test_it_can_be_continued_where_it_worked(tmp_path: Path) -> None:
-    make_repository(tmp_path)
+    make_project(tmp_path)
     async with open_harness(tmp_path, trust_once=True, **BUILDER) as harness:
         look = [
             answer(Text("Nothing to do.")),
@@ -183,7 +174,7 @@ async def test_it_can_be_continued_where_it_worked(tmp_path: Path) -> None:
 
 
 async def test_undo_leaves_the_worktree_and_works_in_it(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
+    folder = make_project(tmp_path)
     async with open_harness(tmp_path, trust_once=True, **BUILDER) as harness:
         harness.server.always(
             Script(
@@ -222,7 +213,7 @@ async def test_undo_leaves_the_worktree_and_works_in_it(tmp_path: Path) -> None:
 
 
 async def test_a_canceled_one_keeps_only_what_it_changed(tmp_path: Path) -> None:
-    make_repository(tmp_path)
+    make_project(tmp_path)
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, trust_once=True, **BUILDER) as harness:
         harness.server.always(
@@ -255,7 +246,7 @@ async def test_without_a_repository_the_model_is_told_why(tmp_path: Path) -> Non
 
 
 async def test_uncommitted_changes_are_named_to_it(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
+    folder = make_project(tmp_path)
     (folder / "new.txt").write_text("not committed\n")
     async with open_harness(tmp_path, trust_once=True, **BUILDER) as harness:
         harness.server.always(
