@@ -5,8 +5,8 @@ knows of a program is in its record; what is not recorded is unknown, and what i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import InitVar, dataclass
+from functools import cached_property, partial
 from typing import Literal
 
 from agent.records.frozen import frozen
@@ -204,7 +204,21 @@ class Command:
     """True if every option that it has is recorded: a file's name that looks like another one is
     an error."""
 
+    flags: InitVar[str] = ""
+    """Options without a value that change nothing that matters here. This and the next three are
+    names separated by spaces, for what most options are; all others are in ``options``."""
+
+    texts: InitVar[str] = ""
+    """Options with a text as their value that change nothing that matters here."""
+
+    paths: InitVar[str] = ""
+    """Options with a file as their value that change nothing that matters here."""
+
+    unrated: InitVar[str] = ""
+    """Options with a text as their value whose effect is not recorded."""
+
     options: tuple[Option, ...] = ()
+    """All options, once the record is made."""
 
     clusters: bool = True
     """True if short options can be joined: ``-xzf``."""
@@ -226,6 +240,16 @@ class Command:
 
     destructive: bool = False
     """True if work can be lost, or processes end, with any use of it."""
+
+    def __post_init__(self, flags: str, texts: str, paths: str, unrated: str) -> None:
+        named = (
+            Option(flags),
+            Option(texts, value="text"),
+            Option(paths, value="path"),
+            Option(unrated, effect="unknown", value="text"),
+        )
+        options = (*(option for option in named if option.names), *self.options)
+        object.__setattr__(self, "options", options)
 
     @cached_property
     def option(self) -> dict[str, Option]:
@@ -376,6 +400,15 @@ class Program(Command):
             if option.effect in SIDE_EFFECTS and not option.harmless
         )
 
+
+reader = partial(Program, always=1, effect="read", operands="read", complete=True)
+"""Makes the record of a program that prints files or its input, all of whose options are known."""
+
+printer = partial(Program, always=1, effect="read", operands="text")
+"""Makes the record of a program that prints facts, and whose operands are no paths."""
+
+wrapping = partial(Program, operands="command", wrapper=Wrapper())
+"""Makes the record of a program that runs the program that its operands name."""
 
 VERSION_MANAGERS = ".tool-versions .mise.toml mise.toml .config/mise/config.toml"
 """Files with which version managers choose a program, which can lie in the project itself."""

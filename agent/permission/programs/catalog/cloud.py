@@ -24,39 +24,23 @@ PROGRAMS = (
     Program(
         "ansible-galaxy",
         always=2,
-        options=(
-            Option(
-                "-s --server --token --api-key -address -namespace -ca-cert -region "
-                "-http-addr -token",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-s --server --token --api-key -address -namespace -ca-cert -region -http-addr "
+        "-token",
     ),
     Program("ansible-lint tflint", always=1),
     Program(
         "aws",
         network="*",
         always=2,
-        options=(
-            Option("--endpoint-url", effect="network", value="text"),
-            Option(
-                "--profile --region --output --query --ca-bundle --color "
-                "--cli-read-timeout --cli-connect-timeout",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="--profile --region --output --query --ca-bundle --color --cli-read-timeout "
+        "--cli-connect-timeout",
+        options=(Option("--endpoint-url", effect="network", value="text"),),
         subcommands=(
             Command(
                 "cloudformation dynamodb ecr ecs eks iam lambda logs rds s3 sns sqs ssm sts",
                 always=3,
             ),
-            Command(
-                "ec2",
-                always=3,
-                subcommands=(Command("wait", always=4),),
-            ),
+            Command("ec2", always=3, subcommands=(Command("wait", always=4),)),
         ),
     ),
     Program(
@@ -65,10 +49,8 @@ PROGRAMS = (
             Command(
                 "exec",
                 wrapper=Wrapper(operands_before=1),
-                options=(
-                    Option("-n -s --no-session --server"),
-                    Option("-d --duration", value="text"),
-                ),
+                flags="-n -s --no-session --server",
+                texts="-d --duration",
             ),
         ),
     ),
@@ -76,33 +58,18 @@ PROGRAMS = (
         "az",
         network="*",
         always=2,
-        options=(
-            Option(
-                "--subscription --output -o --query --resource-group -g",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="--subscription --output -o --query --resource-group -g",
         subcommands=(
             Command("account acr functionapp group vm webapp", always=3),
             Command("ad aks keyvault monitor network role sql storage", always=4),
         ),
     ),
     Program("cdk sam serverless sls sst", always=2),
-    Program(
-        "chamber",
-        subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),),
-    ),
+    Program("chamber", subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),)),
     Program(
         "doctl",
         always=2,
-        options=(
-            Option(
-                "-t --access-token -c --config --context -o --output -u --api-url",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-t --access-token -c --config --context -o --output -u --api-url",
         subcommands=(
             Command("compute databases kubernetes", always=4),
             Command("apps registry", always=3),
@@ -114,35 +81,19 @@ PROGRAMS = (
             Command(
                 "run",
                 wrapper=Wrapper(),
-                options=(
-                    Option("-p -c --project --config", value="text"),
-                    Option("--command", value="code"),
-                ),
+                texts="-p -c --project --config",
+                options=(Option("--command", value="code"),),
             ),
         ),
     ),
     Program(
         "dotenv",
         wrapper=Wrapper(named=True),
-        options=(
-            Option("-q -o"),
-            Option("-e -f -p -c", value="text"),
-        ),
+        flags="-q -o",
+        texts="-e -f -p -c",
         subcommands=(Command("run", wrapper=Wrapper()),),
     ),
-    Program(
-        "dotenvx",
-        subcommands=(
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(
-                    Option("-q"),
-                    Option("-f -k", value="text"),
-                ),
-            ),
-        ),
-    ),
+    Program("dotenvx", subcommands=(Command("run", wrapper=Wrapper(), flags="-q", texts="-f -k"),)),
     Program(
         "firebase",
         network="*",
@@ -163,15 +114,8 @@ PROGRAMS = (
         "gcloud",
         network="*",
         always=2,
-        options=(
-            Option(
-                "--project --account --configuration --zone --region --format "
-                "--filter --verbosity --impersonate-service-account "
-                "--billing-project",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="--project --account --configuration --zone --region --format --filter "
+        "--verbosity --impersonate-service-account --billing-project",
         subcommands=(
             Command(
                 "compute",
@@ -190,15 +134,8 @@ PROGRAMS = (
         subcommands=(
             Command("addons apps config pg", always=3),
             Command("ps:exec", runs_code=True),
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(
-                    Option("-x"),
-                    Option("-a -s", value="text"),
-                ),
-            ),
-            Command("local:run", wrapper=Wrapper(), options=(Option("-e -p", value="text"),)),
+            Command("run", wrapper=Wrapper(), flags="-x", texts="-a -s"),
+            Command("local:run", wrapper=Wrapper(), texts="-e -p"),
         ),
     ),
     Program(
@@ -207,35 +144,22 @@ PROGRAMS = (
             Command(
                 "run",
                 wrapper=Wrapper(),
-                options=(
-                    Option("--env --path", value="text"),
-                    Option("--command", value="code"),
-                ),
+                texts="--env --path",
+                options=(Option("--command", value="code"),),
             ),
         ),
     ),
     Program("netlify vercel", network="*", always=2, options=_HOSTING_OPTIONS),
     Program(
         "op",
-        subcommands=(
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(
-                    Option("--no-masking"),
-                    Option("--env-file", value="text"),
-                ),
-            ),
-        ),
+        subcommands=(Command("run", wrapper=Wrapper(), flags="--no-masking", texts="--env-file"),),
     ),
     Program(
         "pulumi",
         always=2,
         destructive_words="delete destroy rm prune down",
-        options=(
-            Option("-C --cwd", effect="chdir", value="text"),
-            Option("-s --stack --color -v --verbose", effect="unknown", value="text"),
-        ),
+        unrated="-s --stack --color -v --verbose",
+        options=(Option("-C --cwd", effect="chdir", value="text"),),
         subcommands=(Command("config plugin stack", always=3),),
     ),
     Program("puppet", options=(Option("--execute -e", effect="execute", value="code"),)),
@@ -245,11 +169,7 @@ PROGRAMS = (
         options=_HOSTING_OPTIONS,
         subcommands=(Command("run shell ssh", runs_code=True),),
     ),
-    Program(
-        "stripe",
-        always=2,
-        subcommands=(Command("customers events listen", always=3),),
-    ),
+    Program("stripe", always=2, subcommands=(Command("customers events listen", always=3),)),
     Program(
         "supabase",
         always=2,
@@ -284,9 +204,6 @@ PROGRAMS = (
         network="*",
         always=2,
         options=_HOSTING_OPTIONS,
-        subcommands=(
-            Command("kv", always=4),
-            Command("d1 pages r2 secret", always=3),
-        ),
+        subcommands=(Command("kv", always=4), Command("d1 pages r2 secret", always=3)),
     ),
 )

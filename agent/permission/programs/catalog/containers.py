@@ -42,49 +42,29 @@ PROGRAMS = (
     ),
     Program("buildah packer skaffold skopeo", always=2),
     Program(
-        "consul",
-        always=2,
-        options=_HASHICORP_OPTIONS,
-        subcommands=(Command("acl kv", always=3),),
+        "consul", always=2, options=_HASHICORP_OPTIONS, subcommands=(Command("acl kv", always=3),)
     ),
-    Program(
-        "distrobox lxc-attach systemd-nspawn toolbox",
-        elsewhere="command",
-        runs_input="shell",
-    ),
+    Program("distrobox lxc-attach systemd-nspawn toolbox", elsewhere="command", runs_input="shell"),
     Program(
         "docker",
         always=2,
         destructive_words="delete destroy rm prune down",
         elsewhere="container",
+        unrated="-c -l --log-level --tlscacert --tlscert --tlskey --url --connection --identity "
+        "--root --runroot --storage-driver -f --file -p --project-name --profile --env-file "
+        "--project-directory --progress --parallel --ansi -n --namespace",
         options=(
             Option("-H --host --context", effect="network", value="text"),
             Option("--config", effect="execute", value="text"),
-            Option(
-                "-c -l --log-level --tlscacert --tlscert --tlskey --url "
-                "--connection --identity --root --runroot --storage-driver -f "
-                "--file -p --project-name --profile --env-file --project-directory "
-                "--progress --parallel --ansi -n --namespace",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(
             Command(
-                "builder compose container context image manifest network plugin "
-                "secret service stack swarm system volume",
+                "builder compose container context image manifest network plugin secret service "
+                "stack swarm system volume",
                 always=3,
             ),
-            Command(
-                "buildx",
-                always=3,
-                subcommands=(Command("imagetools", always=4),),
-            ),
-            Command(
-                "trust",
-                always=3,
-                subcommands=(Command("key signer", always=4),),
-            ),
+            Command("buildx", always=3, subcommands=(Command("imagetools", always=4),)),
+            Command("trust", always=3, subcommands=(Command("key signer", always=4),)),
         ),
     ),
     Program("flux istioctl k9s kustomize", always=2, options=_KUBERNETES_OPTIONS),
@@ -93,16 +73,12 @@ PROGRAMS = (
         network="*",
         always=2,
         destructive_words="delete destroy rm prune down",
+        unrated="-n --namespace --kube-context --registry-config --repository-cache "
+        "--repository-config",
         options=(
             Option("--kube-token --kube-apiserver", effect="network", value="text"),
             Option("--kubeconfig", effect="execute", value="text"),
             Option("--post-renderer", effect="execute", value="unknown"),
-            Option(
-                "-n --namespace --kube-context --registry-config --repository-cache "
-                "--repository-config",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(Command("dependency get plugin registry repo show", always=3),),
     ),
@@ -120,21 +96,16 @@ PROGRAMS = (
         always=2,
         destructive_words="delete destroy rm prune down",
         elsewhere="container",
+        unrated="-n --namespace --context --cluster --user -s --as-group --request-timeout "
+        "--certificate-authority --client-key --client-certificate -f --filename -o --output -l "
+        "--selector",
         options=(
             Option("--server --as --token", effect="network", value="text"),
             Option("--kubeconfig", effect="execute", value="text"),
-            Option(
-                "-n --namespace --context --cluster --user -s --as-group "
-                "--request-timeout --certificate-authority --client-key "
-                "--client-certificate -f --filename -o --output -l --selector",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(
             Command(
-                "apply auth certificate config create delete describe get rollout set top",
-                always=3,
+                "apply auth certificate config create delete describe get rollout set top", always=3
             ),
         ),
     ),

@@ -55,19 +55,13 @@ PROGRAMS = (
     Program(
         "redis-cli",
         always=2,
+        unrated="-h -p -s -a -u -n -r -i --user --pass --tls-ca",
         options=(
             Option("--rdb", effect="write", value="unknown"),
             Option("--eval", effect="execute", value="unknown"),
-            Option(
-                "-h -p -s -a -u -n -r -i --user --pass --tls-ca", effect="unknown", value="text"
-            ),
         ),
     ),
-    Program(
-        "sequelize",
-        always=2,
-        subcommands=(Command("db", runs_code=True),),
-    ),
+    Program("sequelize", always=2, subcommands=(Command("db", runs_code=True),)),
     Program(
         "sqlite3",
         always=2,

@@ -14,11 +14,11 @@ _COMPILER_OPTIONS = (
 
 PROGRAMS = (
     Program(
-        "actionlint ava bandit basedpyright biome clang-format clang-tidy codespell "
-        "coverage esbuild flake8 golangci-lint golint hadolint isort jest ktlint "
-        "markdownlint mocha nox oxlint parcel phpstan phpunit pre-commit prettier "
-        "psalm pyright pytest rollup rspec rubocop rustfmt scalafmt shellcheck shfmt "
-        "staticcheck stylelint swiftlint vite vitest webpack yamllint",
+        "actionlint ava bandit basedpyright biome clang-format clang-tidy codespell coverage "
+        "esbuild flake8 golangci-lint golint hadolint isort jest ktlint markdownlint mocha nox "
+        "oxlint parcel phpstan phpunit pre-commit prettier psalm pyright pytest rollup rspec "
+        "rubocop rustfmt scalafmt shellcheck shfmt staticcheck stylelint swiftlint vite vitest "
+        "webpack yamllint",
         always=1,
     ),
     Program("ant astro buf cordova expo gatsby ionic next nuxt protoc rebar3 vue", always=2),
@@ -31,13 +31,7 @@ PROGRAMS = (
     Program(
         "bazel buck2",
         always=2,
-        options=(
-            Option(
-                "--output_base --output_user_root --bazelrc --isolation-dir",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="--output_base --output_user_root --bazelrc --isolation-dir",
     ),
     Program("black gofmt mypy tsc", always=1),
     Program("c++", clusters=False, options=_COMPILER_OPTIONS),
@@ -55,18 +49,14 @@ PROGRAMS = (
         "cmake",
         always=2,
         clusters=False,
+        unrated="-f -j -k -l",
         options=(
             Option("-C", effect="execute", value="text"),
             Option("-P -E --toolchain", effect="execute", value="unknown"),
-            Option("-f -j -k -l", effect="unknown", value="text"),
         ),
     ),
     Program(
-        "cobc",
-        options=(
-            Option("-o", effect="write", value="path"),
-            Option("-x", effect="execute"),
-        ),
+        "cobc", options=(Option("-o", effect="write", value="path"), Option("-x", effect="execute"))
     ),
     Program(
         "ctags",
@@ -85,26 +75,13 @@ PROGRAMS = (
             Option("--build-and-test", effect="execute"),
         ),
     ),
-    Program(
-        "dart flutter",
-        always=2,
-        options=(Option("-d --device-id --packages", effect="unknown", value="text"),),
-    ),
-    Program(
-        "dev",
-        subcommands=(Command("exec", wrapper=Wrapper()),),
-    ),
+    Program("dart flutter", always=2, unrated="-d --device-id --packages"),
+    Program("dev", subcommands=(Command("exec", wrapper=Wrapper()),)),
     Program(
         "dotnet",
         network="add nuget restore run tool watch workload",
         always=2,
-        options=(
-            Option(
-                "--roll-forward --fx-version --additionalprobingpath",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="--roll-forward --fx-version --additionalprobingpath",
         subcommands=(
             Command("ef nuget sln tool workload", always=3),
             Command("exec fsi run script", runs_code=True),
@@ -116,11 +93,7 @@ PROGRAMS = (
         options=_PHP_SITE_OPTIONS,
         subcommands=(Command("ev eval php-eval php:cli php:eval php:script", runs_code=True),),
     ),
-    Program(
-        "dune",
-        always=2,
-        subcommands=(Command("exec utop", runs_code=True),),
-    ),
+    Program("dune", always=2, subcommands=(Command("exec utop", runs_code=True),)),
     Program(
         "eslint",
         always=1,
@@ -152,15 +125,11 @@ PROGRAMS = (
     Program(
         "gradle",
         always=2,
+        unrated="-p --project-dir -g -P -D -x --gradle-user-home --max-workers --console",
         options=(
             Option(
                 "-b --build-file -c --settings-file -I --init-script",
                 effect="execute",
-                value="text",
-            ),
-            Option(
-                "-p --project-dir -g -P -D -x --gradle-user-home --max-workers --console",
-                effect="unknown",
                 value="text",
             ),
         ),
@@ -168,14 +137,8 @@ PROGRAMS = (
     Program(
         "gradlew",
         always=2,
-        options=(
-            Option(
-                "-p --project-dir -b --build-file -c --settings-file -g -I -P -D -x "
-                "--gradle-user-home --init-script --max-workers --console",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-p --project-dir -b --build-file -c --settings-file -g -I -P -D -x "
+        "--gradle-user-home --init-script --max-workers --console",
     ),
     Program(
         "java",
@@ -196,22 +159,16 @@ PROGRAMS = (
     Program(
         "just",
         always=2,
+        unrated="--set --color --dotenv-path",
         options=(
             Option("-f --justfile --shell", effect="execute", value="text"),
             Option("-d --working-directory", effect="chdir", value="text"),
-            Option("--set --color --dotenv-path", effect="unknown", value="text"),
         ),
     ),
     Program(
-        "ld",
-        clusters=False,
-        options=(Option("--plugin -plugin", effect="execute", value="path"),),
+        "ld", clusters=False, options=(Option("--plugin -plugin", effect="execute", value="path"),)
     ),
-    Program(
-        "lein",
-        always=2,
-        subcommands=(Command("exec repl run", runs_code=True),),
-    ),
+    Program("lein", always=2, subcommands=(Command("exec repl run", runs_code=True),)),
     Program(
         "make",
         always=2,
@@ -219,24 +176,18 @@ PROGRAMS = (
         syntax="make",
         runs_input="language",
         gnu_prefix=True,
+        unrated="-I --include-dir -o --old-file -W --what-if",
         options=(
             Option("-f --file --makefile", effect="execute", value="text"),
             Option("--eval -E", effect="execute", value="unknown"),
             Option("-C --directory", effect="chdir", value="text"),
-            Option(
-                "-I --include-dir -o --old-file -W --what-if",
-                effect="unknown",
-                value="text",
-            ),
         ),
     ),
     Program(
         "meson",
         always=1,
-        options=(
-            Option("-C", effect="chdir", value="text"),
-            Option("-f -j -k -l", effect="unknown", value="text"),
-        ),
+        unrated="-f -j -k -l",
+        options=(Option("-C", effect="chdir", value="text"),),
     ),
     Program(
         "mix",
@@ -249,28 +200,18 @@ PROGRAMS = (
         network="dependency:resolve dependency:go-offline deploy install",
         always=2,
         clusters=False,
+        unrated="-f --file -P -pl --projects -t --toolchains -T --threads -D",
         options=(
             Option("-s --settings -gs", effect="execute", value="text"),
             Option("--global-settings", effect="execute", value="unknown"),
-            Option(
-                "-f --file -P -pl --projects -t --toolchains -T --threads -D",
-                effect="unknown",
-                value="text",
-            ),
         ),
     ),
-    Program(
-        "ng",
-        always=2,
-        subcommands=(Command("generate", always=3),),
-    ),
+    Program("ng", always=2, subcommands=(Command("generate", always=3),)),
     Program(
         "ninja",
         always=1,
-        options=(
-            Option("-C", effect="chdir", value="text"),
-            Option("-f -j -k -l", effect="unknown", value="text"),
-        ),
+        unrated="-f -j -k -l",
+        options=(Option("-C", effect="chdir", value="text"),),
     ),
     Program("nodemon", elsewhere="command", code_options="-x"),
     Program("npm-run-all run-p run-s turbowatch", elsewhere="command"),
@@ -294,21 +235,13 @@ PROGRAMS = (
     Program(
         "rake",
         always=2,
+        unrated="-f --rakefile -C --directory -N -I --gemfile --retry",
         options=(
             Option("-r", effect="execute", value="text"),
             Option("--execute -e -p -E --require", effect="execute", value="unknown"),
-            Option(
-                "-f --rakefile -C --directory -N -I --gemfile --retry",
-                effect="unknown",
-                value="text",
-            ),
         ),
     ),
-    Program(
-        "ruff",
-        always=1,
-        options=(Option("--output-file -o", effect="write", value="path"),),
-    ),
+    Program("ruff", always=1, options=(Option("--output-file -o", effect="write", value="path"),)),
     Program(
         "rustc",
         options=(
@@ -317,11 +250,7 @@ PROGRAMS = (
         ),
     ),
     Program("sbt", always=2, runs_code=True),
-    Program(
-        "swift",
-        always=2,
-        subcommands=(Command("repl run", runs_code=True),),
-    ),
+    Program("swift", always=2, subcommands=(Command("repl run", runs_code=True),)),
     Program(
         "symfony",
         always=2,
@@ -331,20 +260,10 @@ PROGRAMS = (
     Program(
         "task",
         always=2,
-        options=(
-            Option("-d --dir", effect="chdir", value="text"),
-            Option(
-                "-t --taskfile -o --output -c --concurrency",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-t --taskfile -o --output -c --concurrency",
+        options=(Option("-d --dir", effect="chdir", value="text"),),
     ),
-    Program(
-        "tox",
-        always=1,
-        subcommands=(Command("exec", wrapper=Wrapper(), options=(Option("-e", value="text"),)),),
-    ),
+    Program("tox", always=1, subcommands=(Command("exec", wrapper=Wrapper(), texts="-e"),)),
     Program(
         "wp",
         always=2,

@@ -16,11 +16,7 @@ PROGRAMS = (
             Option("-execute", effect="execute", value="unknown"),
         ),
     ),
-    Program(
-        "ffmpeg",
-        clusters=False,
-        options=(Option("-report", effect="write"),),
-    ),
+    Program("ffmpeg", clusters=False, options=(Option("-report", effect="write"),)),
     Program("gimp", options=(Option("--batch -b", effect="execute", value="unknown"),)),
     Program(
         "gpg",
@@ -40,13 +36,11 @@ PROGRAMS = (
         operands="pattern",
         abbreviates=False,
         syntax="jq",
+        flags="-r -S -M -C -c -e -a -s -j -n -R --raw-output --compact-output --sort-keys --slurp "
+        "--tab --null-input --raw-input --join-output --ascii-output --color-output "
+        "--monochrome-output --exit-status --seq --stream --unbuffered",
+        texts="--indent",
         options=(
-            Option(
-                "-r -S -M -C -c -e -a -s -j -n -R --raw-output --compact-output --sort-keys "
-                "--slurp --tab --null-input --raw-input --join-output --ascii-output "
-                "--color-output --monochrome-output --exit-status --seq --stream --unbuffered"
-            ),
-            Option("--indent", value="text"),
             Option("--arg --argjson", value="text", length=2),
             Option("--rawfile --slurpfile", value="path", length=2),
             Option("--from-file -f -L", effect="execute", value="path"),

@@ -1,6 +1,6 @@
 """Files, folders and archives."""
 
-from agent.permission.programs.record import Listing, Option, Program
+from agent.permission.programs.record import Listing, Option, Program, printer, reader
 
 _FD_OPTIONS = (
     Option(
@@ -56,17 +56,7 @@ _FIND_VALUED = (
 )
 
 PROGRAMS = (
-    Program(
-        "basename",
-        always=1,
-        effect="read",
-        operands="text",
-        complete=True,
-        options=(
-            Option("-a -z --multiple --zero"),
-            Option("-s --suffix", value="text"),
-        ),
-    ),
+    printer("basename", complete=True, flags="-a -z --multiple --zero", texts="-s --suffix"),
     Program("bsdtar", syntax="tar", options=_TAR_OPTIONS),
     Program(
         "chgrp",
@@ -83,7 +73,7 @@ PROGRAMS = (
         gnu_prefix=True,
         options=(Option("-R --recursive", destructive=True),),
     ),
-    Program("cksum sum", always=1, effect="read", operands="read", options=(Option("-r -s"),)),
+    Program("cksum sum", always=1, effect="read", operands="read", flags="-r -s"),
     Program("cloc scc tokei", always=1),
     Program(
         "cp install ln mv",
@@ -91,7 +81,7 @@ PROGRAMS = (
         effect="write",
         operands="copy",
         gnu_prefix=True,
-        options=(Option("-t --target-directory", value="path"),),
+        paths="-t --target-directory",
     ),
     Program(
         "cpio",
@@ -102,70 +92,38 @@ PROGRAMS = (
     ),
     Program("csplit", options=(Option("--prefix -f", effect="write", value="path"),)),
     Program(
-        "dd",
-        exact=True,
-        effect="write",
-        operands="assigned",
-        destructive=True,
-        gnu_prefix=True,
+        "dd", exact=True, effect="write", operands="assigned", destructive=True, gnu_prefix=True
     ),
-    Program(
+    reader(
         "df",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option(
-                "-a -h -H -i -k -l -m -P -T -v --all --human-readable --si --inodes --local "
-                "--no-sync --sync --portability --print-type --total --output"
-            ),
-            Option("-B -t -x --block-size --type --exclude-type", value="text"),
-        ),
+        flags="-a -h -H -i -k -l -m -P -T -v --all --human-readable --si --inodes --local "
+        "--no-sync --sync --portability --print-type --total --output",
+        texts="-B -t -x --block-size --type --exclude-type",
     ),
-    Program(
-        "dirname",
-        always=1,
-        effect="read",
-        operands="text",
-        complete=True,
-        options=(Option("-z --zero"),),
-    ),
+    printer("dirname", complete=True, flags="-z --zero"),
     Program(
         "du",
         always=1,
         effect="read",
         operands="folders",
         complete=True,
-        options=(
-            Option(
-                "-0 -a -b -c -D -h -H -k -L -l -m -P -s -S -x --all --apparent-size --bytes "
-                "--count-links --dereference --dereference-args --human-readable --inodes "
-                "--no-dereference --null --one-file-system --separate-dirs --si --summarize "
-                "--time --total"
-            ),
-            Option(
-                "-d -B -t -I --block-size --exclude --max-depth --threshold --time-style",
-                value="text",
-            ),
-            Option("-X --exclude-from", value="path"),
-        ),
+        flags="-0 -a -b -c -D -h -H -k -L -l -m -P -s -S -x --all --apparent-size --bytes "
+        "--count-links --dereference --dereference-args --human-readable --inodes "
+        "--no-dereference --null --one-file-system --separate-dirs --si --summarize --time "
+        "--total",
+        texts="-d -B -t -I --block-size --exclude --max-depth --threshold --time-style",
+        paths="-X --exclude-from",
     ),
     Program(
         "exa eza",
         always=1,
         effect="read",
         operands="folders",
-        options=(
-            Option(
-                "-1 -a -A -B -d -D -F -g -G -h -H -i -l -m -r -R -S -T -u -U -x --all --long "
-                "--tree "
-                "--oneline --grid --across --recurse --classify --color --icons --git "
-                "--git-ignore --header --links --group --reverse --group-directories-first "
-                "--only-dirs --only-files --no-permissions --no-filesize --no-user --no-time"
-            ),
-            Option("-L -s -t -I --level --sort --time --time-style --ignore-glob", value="text"),
-        ),
+        flags="-1 -a -A -B -d -D -F -g -G -h -H -i -l -m -r -R -S -T -u -U -x --all --long --tree "
+        "--oneline --grid --across --recurse --classify --color --icons --git --git-ignore "
+        "--header --links --group --reverse --group-directories-first --only-dirs --only-files "
+        "--no-permissions --no-filesize --no-user --no-time",
+        texts="-L -s -t -I --level --sort --time --time-style --ignore-glob",
     ),
     Program(
         "fd fdfind",
@@ -190,13 +148,11 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        flags="-b -E -h -i -I -k -L -l -n -N -r -S -v -0 --brief --mime --mime-type "
+        "--mime-encoding --extension --apple --keep-going --dereference --no-dereference "
+        "--no-buffer --no-pad --print0 --raw",
+        texts="-e -F -P --exclude --separator --parameter",
         options=(
-            Option(
-                "-b -E -h -i -I -k -L -l -n -N -r -S -v -0 --brief --mime --mime-type "
-                "--mime-encoding --extension --apple --keep-going --dereference "
-                "--no-dereference --no-buffer --no-pad --print0 --raw"
-            ),
-            Option("-e -F -P --exclude --separator --parameter", value="text"),
             Option("--magic-file -m --files-from -f", effect="read", value="path"),
             Option("--compile -C", effect="write"),
         ),
@@ -217,11 +173,11 @@ PROGRAMS = (
                 prefixed=True,
             ),
         ),
+        flags="-print -print0 -ls",
+        texts="-D -printf",
         options=(
             Option(_FIND_TESTS),
-            Option("-print -print0 -ls"),
             Option(_FIND_VALUED, value="text"),
-            Option("-D -printf", value="text"),
             Option(_NEWER, value="path"),
             Option("-L -follow", effect="read"),
             Option("-files0-from", effect="read", value="path"),
@@ -246,60 +202,36 @@ PROGRAMS = (
         operands="folders",
         complete=True,
         gnu_prefix=True,
-        options=(
-            Option(
-                "-b -B -c -C -d -D -f -F -g -G -h -H -i -k -l -L -m -n -N -o -O -p -q -Q -r "
-                "-R -s -S -t -u -U -v -x -X -Z -1 -e --author --classify "
-                "--color --context --dereference --dereference-command-line --directory "
-                "--escape --file-type --full-time --group-directories-first --human-readable "
-                "--hyperlink --ignore-backups --inode --kibibytes --literal --no-group "
-                "--numeric-uid-gid --quote-name --recursive --reverse --si --size --zero"
-            ),
-            Option("-a -A --all --almost-all", reach="hidden"),
-            Option(
-                "-I -T -w --block-size --format --hide --ignore --indicator-style "
-                "--quoting-style --sort --tabsize --time --time-style --width",
-                value="text",
-            ),
-        ),
+        flags="-b -B -c -C -d -D -f -F -g -G -h -H -i -k -l -L -m -n -N -o -O -p -q -Q -r -R -s "
+        "-S -t -u -U -v -x -X -Z -1 -e --author --classify --color --context --dereference "
+        "--dereference-command-line --directory --escape --file-type --full-time "
+        "--group-directories-first --human-readable --hyperlink --ignore-backups --inode "
+        "--kibibytes --literal --no-group --numeric-uid-gid --quote-name --recursive --reverse "
+        "--si --size --zero",
+        texts="-I -T -w --block-size --format --hide --ignore --indicator-style --quoting-style "
+        "--sort --tabsize --time --time-style --width",
+        options=(Option("-a -A --all --almost-all", reach="hidden"),),
     ),
-    Program(
-        "b2sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=_CHECKSUM_OPTIONS,
+    reader(
+        "b2sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum", options=_CHECKSUM_OPTIONS
     ),
     Program("mkdir touch", always=1, effect="write", operands="write", gnu_prefix=True),
     Program("mkfifo mknod", effect="write", operands="write"),
     Program("mkfs", exact=True, destructive=True),
     Program("patch", exact=True, effect="write", operands="change"),
-    Program(
+    reader(
         "readlink",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option(
-                "-f -e -m -n -q -s -v -z --canonicalize --canonicalize-existing "
-                "--canonicalize-missing --no-newline --quiet --silent --verbose --zero"
-            ),
-        ),
+        flags="-f -e -m -n -q -s -v -z --canonicalize --canonicalize-existing "
+        "--canonicalize-missing --no-newline --quiet --silent --verbose --zero",
     ),
     Program(
         "realpath",
         always=1,
         effect="read",
         operands="read",
-        options=(
-            Option(
-                "-e -L -m -P -q -s -z --canonicalize-existing --canonicalize-missing --logical "
-                "--no-symlinks --physical --quiet --strip --zero"
-            ),
-            Option("--relative-base --relative-to", value="path"),
-        ),
+        flags="-e -L -m -P -q -s -z --canonicalize-existing --canonicalize-missing --logical "
+        "--no-symlinks --physical --quiet --strip --zero",
+        paths="--relative-base --relative-to",
     ),
     Program(
         "rm rmdir shred truncate",
@@ -313,27 +245,17 @@ PROGRAMS = (
         "shasum",
         effect="read",
         operands="read",
-        options=(
-            *_CHECKSUM_OPTIONS,
-            Option("-a --algorithm", value="text"),
-        ),
+        texts="-a --algorithm",
+        options=(*_CHECKSUM_OPTIONS,),
     ),
     Program(
-        "split",
-        gnu_prefix=True,
-        options=(Option("--filter", effect="execute", value="code"),),
+        "split", gnu_prefix=True, options=(Option("--filter", effect="execute", value="code"),)
     ),
-    Program(
+    reader(
         "stat",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-L -l -n -q -r -s -t -x --dereference --file-system --terse"),
-            Option("-f", value="joined"),
-            Option("-c --format --printf --cached", value="text"),
-        ),
+        flags="-L -l -n -q -r -s -t -x --dereference --file-system --terse",
+        texts="-c --format --printf --cached",
+        options=(Option("-f", value="joined"),),
     ),
     Program(
         "tar",
@@ -351,13 +273,11 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="folders",
+        flags="-a -A -c -C -d -D -f -F -g -h -i -J -l -n -N -p -q -Q -r -s -S -t -u -U -v -x -X "
+        "--dirsfirst --filesfirst --du --gitignore --ignore-case --inodes --device --matchdirs "
+        "--nolinks --noreport --prune --si --sort",
+        texts="-L -I -P -T --charset --filelimit --timefmt",
         options=(
-            Option(
-                "-a -A -c -C -d -D -f -F -g -h -i -J -l -n -N -p -q -Q -r -s -S -t -u -U -v -x -X "
-                "--dirsfirst --filesfirst --du --gitignore --ignore-case --inodes --device "
-                "--matchdirs --nolinks --noreport --prune --si --sort"
-            ),
-            Option("-L -I -P -T --charset --filelimit --timefmt", value="text"),
             Option("--fromfile", effect="read"),
             Option("-o", effect="write", value="path"),
             Option("-R", effect="write"),
@@ -369,16 +289,12 @@ PROGRAMS = (
         effect="write",
         operands="change",
         reads_with="-l -t -z -p -c -v -Z",
-        options=(Option("-l -t -z -p -c -v -Z -q -C -a -1 -2 -s -m -h"),),
+        flags="-l -t -z -p -c -v -Z -q -C -a -1 -2 -s -m -h",
     ),
-    Program("whereis", effect="read", operands="text", options=(Option("-b -m -s"),)),
-    Program("which", always=1, effect="read", operands="text", options=(Option("-a -s"),)),
+    Program("whereis", effect="read", operands="text", flags="-b -m -s"),
+    printer("which", flags="-a -s"),
     Program(
-        "zipinfo",
-        always=1,
-        effect="read",
-        operands="one",
-        options=(Option("-1 -2 -s -m -l -v -h -z -t -C"),),
+        "zipinfo", always=1, effect="read", operands="one", flags="-1 -2 -s -m -l -v -h -z -t -C"
     ),
     Program(
         "zip",

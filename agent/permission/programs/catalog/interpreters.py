@@ -20,22 +20,17 @@ PROGRAMS = (
         always=2,
         interpreter=True,
         runs_input="language",
+        unrated="--prefix -C --dir --workspace -w --filter -F --registry --userconfig "
+        "--globalconfig --cache --loglevel --tag --otp --scope --reporter --modules-folder "
+        "--mutex --network-timeout --store-dir --config --use-yarnrc",
         options=(
             Option("-e -p -r", effect="execute", value="unknown"),
             Option("--cwd", effect="chdir", value="text"),
-            Option(
-                "--prefix -C --dir --workspace -w --filter -F --registry "
-                "--userconfig --globalconfig --cache --loglevel --tag --otp --scope "
-                "--reporter --modules-folder --mutex --network-timeout "
-                "--store-dir --config --use-yarnrc",
-                effect="unknown",
-                value="text",
-            ),
             _LANGUAGE_OPTIONS,
         ),
         subcommands=(
             Command("pm run", always=3),
-            Command("x", always=3, wrapper=Wrapper(), options=(Option("--bun --silent"),)),
+            Command("x", always=3, wrapper=Wrapper(), flags="--bun --silent"),
             Command("create", runs_code=True),
         ),
     ),
@@ -48,10 +43,7 @@ PROGRAMS = (
         interpreter=True,
         runs_input="language",
         options=(_LANGUAGE_OPTIONS,),
-        subcommands=(
-            Command("run task", always=3),
-            Command("x", wrapper=Wrapper()),
-        ),
+        subcommands=(Command("run task", always=3), Command("x", wrapper=Wrapper())),
     ),
     Program(
         "elixir",
@@ -80,31 +72,22 @@ PROGRAMS = (
         version_unless=VERSION_MANAGERS,
         interpreter=True,
         runs_input="language",
-        options=(
-            Option("-C", value="text"),
-            Option("-e -p -r -c", effect="execute", value="unknown"),
-            _LANGUAGE_OPTIONS,
-        ),
+        texts="-C",
+        options=(Option("-e -p -r -c", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
     ),
     Program(
         "node20",
         version="--version -V",
         version_unless=VERSION_MANAGERS,
         interpreter=True,
-        options=(
-            Option("-C", value="text"),
-            Option("-e -p -r -c", effect="execute", value="unknown"),
-            _LANGUAGE_OPTIONS,
-        ),
+        texts="-C",
+        options=(Option("-e -p -r -c", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
     ),
     Program(
         "nodejs",
         interpreter=True,
-        options=(
-            Option("-C", value="text"),
-            Option("-e -p -r -c", effect="execute", value="unknown"),
-            _LANGUAGE_OPTIONS,
-        ),
+        texts="-C",
+        options=(Option("-e -p -r -c", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
     ),
     Program("octave", options=(Option("--eval", effect="execute", value="code"),)),
     Program(
@@ -145,11 +128,8 @@ PROGRAMS = (
     Program(
         "pypy",
         interpreter=True,
-        options=(
-            Option("-X -W", value="text"),
-            Option("-c -m", effect="execute", value="text"),
-            _LANGUAGE_OPTIONS,
-        ),
+        texts="-X -W",
+        options=(Option("-c -m", effect="execute", value="text"), _LANGUAGE_OPTIONS),
     ),
     Program(
         "python python3",
@@ -159,11 +139,8 @@ PROGRAMS = (
         version_unless=VERSION_MANAGERS,
         interpreter=True,
         runs_input="language",
-        options=(
-            Option("-X -W", value="text"),
-            Option("-c -m", effect="execute", value="text"),
-            _LANGUAGE_OPTIONS,
-        ),
+        texts="-X -W",
+        options=(Option("-c -m", effect="execute", value="text"), _LANGUAGE_OPTIONS),
     ),
     Program("R ghc kotlin luajit nim zig"),
     Program(
@@ -176,8 +153,8 @@ PROGRAMS = (
         exact=True,
         interpreter=True,
         runs_input="language",
+        texts="-C",
         options=(
-            Option("-C", value="text"),
             Option("-e -I -r -x -n -p -S", effect="execute", value="unknown"),
             _LANGUAGE_OPTIONS,
         ),

@@ -23,21 +23,21 @@ PROGRAMS = (
         version="--version -V",
         effect="network",
         syntax="curl",
+        texts="-H --header",
         options=(
             Option(
                 "-d -F --data --data-ascii --data-binary --data-raw --data-urlencode --form "
                 "--form-string --json --variable --url-query",
                 value="content",
             ),
-            Option("-H --header", value="text"),
             Option("--upload-file -T --netrc-file", effect="read", value="path"),
             Option("--proxy -x --preproxy --unix-socket --doh-url", effect="network", value="text"),
             Option("--next", effect="network"),
             Option("-o --output", effect="write", value="path", harmless="- /dev/null"),
             Option("--remote-name -O --remote-name-all --remote-header-name -J", effect="write"),
             Option(
-                "--output-dir --dump-header -D --cookie-jar -c --trace "
-                "--trace-ascii --libcurl --stderr --etag-save --hsts --alt-svc",
+                "--output-dir --dump-header -D --cookie-jar -c --trace --trace-ascii --libcurl "
+                "--stderr --etag-save --hsts --alt-svc",
                 effect="write",
                 value="path",
             ),
@@ -54,10 +54,8 @@ PROGRAMS = (
         "ip",
         always=2,
         clusters=False,
-        options=(
-            Option("-b -batch", effect="execute", value="text"),
-            Option("-n -netns -f -family -rcvbuf", effect="unknown", value="text"),
-        ),
+        unrated="-n -netns -f -family -rcvbuf",
+        options=(Option("-b -batch", effect="execute", value="text"),),
         subcommands=(
             Command("addr link neigh route rule", always=3),
             Command(
@@ -65,10 +63,7 @@ PROGRAMS = (
                 always=3,
                 subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),),
             ),
-            Command(
-                "vrf",
-                subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),),
-            ),
+            Command("vrf", subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),)),
         ),
     ),
     Program(
@@ -82,11 +77,7 @@ PROGRAMS = (
             Option("--datadir", effect="execute", value="path"),
         ),
     ),
-    Program(
-        "nmcli",
-        always=2,
-        subcommands=(Command("connection device", always=3),),
-    ),
+    Program("nmcli", always=2, subcommands=(Command("connection device", always=3),)),
     Program(
         "restic",
         options=(
@@ -175,8 +166,8 @@ PROGRAMS = (
             Option("--input-file -i --post-file --body-file", effect="read", value="path"),
             Option("-O --output-document", effect="write", value="path", harmless="- /dev/null"),
             Option(
-                "--directory-prefix -P --output-file -o --append-output -a "
-                "--save-cookies --warc-file",
+                "--directory-prefix -P --output-file -o --append-output -a --save-cookies "
+                "--warc-file",
                 effect="write",
                 value="path",
             ),

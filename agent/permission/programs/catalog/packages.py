@@ -1,6 +1,13 @@
 """Package managers."""
 
-from agent.permission.programs.record import VERSION_MANAGERS, Command, Option, Program, Wrapper
+from agent.permission.programs.record import (
+    VERSION_MANAGERS,
+    Command,
+    Option,
+    Program,
+    Wrapper,
+    wrapping,
+)
 
 _PYTHON_PROJECT_OPTIONS = (
     Option("-C --directory", effect="chdir", value="text"),
@@ -36,19 +43,15 @@ _NPM_LISTS = Command(
     "ls list la ll",
     effect="read",
     operands="text",
-    options=(
-        Option("-a -l -g -p --all --long --global --parseable --json --link --unicode"),
-        Option("--depth --omit --include", value="text"),
-    ),
+    flags="-a -l -g -p --all --long --global --parseable --json --link --unicode",
+    texts="--depth --omit --include",
 )
 _PIP_LISTS = Command(
     "list show freeze check",
     effect="read",
     operands="text",
-    options=(
-        Option("-l -f -v -q -e --local --user --files --verbose --quiet --editable --not-required"),
-        Option("--format --exclude", value="text"),
-    ),
+    flags="-l -f -v -q -e --local --user --files --verbose --quiet --editable --not-required",
+    texts="--format --exclude",
 )
 
 PROGRAMS = (
@@ -57,76 +60,39 @@ PROGRAMS = (
         "apt apt-get",
         network="build-dep dist-upgrade download full-upgrade install source update upgrade",
         always=2,
-        options=(
-            Option("-o --option -c --config-file", effect="execute", value="text"),
-            Option("-t --target-release -a", effect="unknown", value="text"),
-        ),
+        unrated="-t --target-release -a",
+        options=(Option("-o --option -c --config-file", effect="execute", value="text"),),
     ),
-    Program(
-        "apt-cache",
-        always=2,
-        options=(
-            Option(
-                "-o --option -c --config-file -t --target-release -a",
-                effect="unknown",
-                value="text",
-            ),
-        ),
-    ),
+    Program("apt-cache", always=2, unrated="-o --option -c --config-file -t --target-release -a"),
     Program(
         "brew",
         network="bundle fetch install reinstall search tap update upgrade",
         always=2,
-        options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
+        unrated="--prefix -D --installation",
         subcommands=(Command("bundle services tap", always=3),),
     ),
     Program(
         "bundle",
         network="add install lock outdated update",
         always=2,
-        options=(
-            Option(
-                "-f --rakefile -C --directory -N -I -r --gemfile --retry",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-f --rakefile -C --directory -N -I -r --gemfile --retry",
         subcommands=(
-            Command(
-                "exec",
-                always=3,
-                wrapper=Wrapper(),
-                options=(Option("--keep-file-descriptors"),),
-            ),
+            Command("exec", always=3, wrapper=Wrapper(), flags="--keep-file-descriptors"),
             Command("config", always=3),
         ),
     ),
-    Program(
-        "bunx",
-        network="*",
-        operands="command",
-        wrapper=Wrapper(named=True),
-        options=(Option("--bun --silent"),),
-    ),
-    Program(
-        "cabal",
-        always=2,
-        subcommands=(Command("exec repl", runs_code=True),),
-    ),
+    wrapping("bunx", network="*", wrapper=Wrapper(named=True), flags="--bun --silent"),
+    Program("cabal", always=2, subcommands=(Command("exec repl", runs_code=True),)),
     Program(
         "cargo",
-        network="add b build c check clippy doc fetch install login owner publish search "
-        "update vendor yank",
+        network="add b build c check clippy doc fetch install login owner publish search update "
+        "vendor yank",
         always=2,
+        unrated="--color -Z --target-dir --lockfile-path",
         options=(
             Option("-C", effect="chdir", value="text"),
             Option("--config", effect="execute", value="text"),
             Option("--manifest-path", effect="chdir", value="text"),
-            Option(
-                "--color -Z --target-dir --lockfile-path",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(
             Command("add install nextest run", always=3),
@@ -134,13 +100,9 @@ PROGRAMS = (
             Command(
                 "watch",
                 wrapper=Wrapper(),
-                options=(
-                    Option("-c -q -n --clear --why --postpone --no-gitignore"),
-                    Option(
-                        "-x -w -i -d -B --exec --watch --ignore --delay --features", value="text"
-                    ),
-                    Option("-s --shell", value="code"),
-                ),
+                flags="-c -q -n --clear --why --postpone --no-gitignore",
+                texts="-x -w -i -d -B --exec --watch --ignore --delay --features",
+                options=(Option("-s --shell", value="code"),),
             ),
         ),
     ),
@@ -149,21 +111,18 @@ PROGRAMS = (
         network="create-project install outdated require search update",
         always=2,
         options=(Option("-d --working-dir", effect="chdir", value="text"),),
-        subcommands=(
-            Command("global run run-script", always=3),
-            Command("exec", runs_code=True),
-        ),
+        subcommands=(Command("global run run-script", always=3), Command("exec", runs_code=True)),
     ),
     Program("corepack", runs_code=True),
     Program(
         "dnf yum",
         network="check-update download install makecache search update upgrade",
         always=2,
+        unrated="--releasever --enablerepo --disablerepo -R",
         options=(
             Option("--installroot", effect="write", value="text"),
             Option("-c --config", effect="execute", value="text"),
             Option("--setopt", effect="execute", value="unknown"),
-            Option("--releasever --enablerepo --disablerepo -R", effect="unknown", value="text"),
         ),
     ),
     Program(
@@ -173,11 +132,7 @@ PROGRAMS = (
             Option("--pre-invoke --post-invoke", effect="execute", value="code"),
         ),
     ),
-    Program(
-        "flatpak port",
-        always=2,
-        options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
-    ),
+    Program("flatpak port", always=2, unrated="--prefix -D --installation"),
     Program(
         "gem",
         network="fetch install outdated push search update yank",
@@ -202,24 +157,19 @@ PROGRAMS = (
     ),
     Program(
         "npm",
-        network="access add audit ci create dev dist-tag exec i init install login org "
-        "outdated owner ping preview profile publish search serve start team token "
-        "up update view whoami x",
+        network="access add audit ci create dev dist-tag exec i init install login org outdated "
+        "owner ping preview profile publish search serve start team token up update view whoami x",
         always=2,
         version="--version -V -v",
         version_unless=VERSION_MANAGERS,
         syntax="npm",
+        unrated="--dir --workspace -w --filter -F --registry --cache --loglevel --tag --otp "
+        "--scope --reporter --cwd --modules-folder --mutex --network-timeout --store-dir --config "
+        "--use-yarnrc",
         options=(
             Option("--userconfig --globalconfig", effect="execute", value="text"),
             Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
             Option("--prefix -C", effect="chdir", value="text"),
-            Option(
-                "--dir --workspace -w --filter -F --registry --cache "
-                "--loglevel --tag --otp --scope --reporter --cwd --modules-folder "
-                "--mutex --network-timeout --store-dir --config --use-yarnrc",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(
             _NPM_LISTS,
@@ -232,15 +182,12 @@ PROGRAMS = (
             Command("x", wrapper=Wrapper(), options=_NPM_EXEC_OPTIONS),
         ),
     ),
-    Program(
+    wrapping(
         "npx",
-        operands="command",
         wrapper=Wrapper(named=True),
-        options=(
-            Option("-y -q --yes --no --no-install --quiet --ignore-existing"),
-            Option("-p --package", value="text"),
-            Option("-c --call", value="code"),
-        ),
+        flags="-y -q --yes --no --no-install --quiet --ignore-existing",
+        texts="-p --package",
+        options=(Option("-c --call", value="code"),),
     ),
     Program(
         "nx",
@@ -251,35 +198,15 @@ PROGRAMS = (
             Command("exec", runs_code=True),
         ),
     ),
-    Program(
-        "opam",
-        always=2,
-        subcommands=(Command("exec", runs_code=True),),
-    ),
-    Program(
-        "pacman",
-        always=2,
-        options=(
-            Option(
-                "-b --dbpath -r --root --config --cachedir --arch", effect="unknown", value="text"
-            ),
-        ),
-    ),
+    Program("opam", always=2, subcommands=(Command("exec", runs_code=True),)),
+    Program("pacman", always=2, unrated="-b --dbpath -r --root --config --cachedir --arch"),
     Program(
         "pdm",
         network="add install lock publish sync update",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
         subcommands=(
-            Command(
-                "run",
-                always=3,
-                wrapper=Wrapper(),
-                options=(
-                    Option("-s -v"),
-                    Option("-p", value="text"),
-                ),
-            ),
+            Command("run", always=3, wrapper=Wrapper(), flags="-s -v", texts="-p"),
             Command("cache config", always=3),
         ),
     ),
@@ -310,34 +237,21 @@ PROGRAMS = (
         "pipx",
         network="inject install reinstall run upgrade",
         always=2,
-        subcommands=(
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(
-                    Option("--quiet"),
-                    Option("--spec --python", value="text"),
-                ),
-            ),
-        ),
+        subcommands=(Command("run", wrapper=Wrapper(), flags="--quiet", texts="--spec --python"),),
     ),
     Program(
         "pnpm",
-        network="add audit create dev dlx fetch i import install login outdated preview "
-        "publish serve start up update",
+        network="add audit create dev dlx fetch i import install login outdated preview publish "
+        "serve start up update",
         always=2,
         syntax="npm",
+        unrated="--prefix --workspace -w --filter -F --registry --cache --loglevel --tag --otp "
+        "--scope --reporter --cwd --modules-folder --mutex --network-timeout --store-dir "
+        "--use-yarnrc",
         options=(
             Option("--userconfig --globalconfig --config", effect="execute", value="text"),
             Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
             Option("--dir -C", effect="chdir", value="text"),
-            Option(
-                "--prefix --workspace -w --filter -F --registry --cache "
-                "--loglevel --tag --otp --scope --reporter --cwd --modules-folder "
-                "--mutex --network-timeout --store-dir --use-yarnrc",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(
             Command("config env patch run store", always=3),
@@ -345,21 +259,13 @@ PROGRAMS = (
                 "exec",
                 always=3,
                 wrapper=Wrapper(),
-                options=(Option("-r -c --parallel --recursive --shell-mode"),),
+                flags="-r -c --parallel --recursive --shell-mode",
             ),
-            Command(
-                "dlx",
-                always=3,
-                wrapper=Wrapper(),
-                options=(
-                    Option("-c --silent"),
-                    Option("--package", value="text"),
-                ),
-            ),
+            Command("dlx", always=3, wrapper=Wrapper(), flags="-c --silent", texts="--package"),
             Command("create", runs_code=True),
         ),
     ),
-    Program("pnpx", network="*", operands="command", wrapper=Wrapper()),
+    wrapping("pnpx", network="*"),
     Program(
         "poetry",
         network="add install lock publish search self source update",
@@ -392,7 +298,7 @@ PROGRAMS = (
     Program(
         "snap",
         always=2,
-        options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
+        unrated="--prefix -D --installation",
         subcommands=(Command("connections refresh", always=3),),
     ),
     Program(
@@ -401,44 +307,26 @@ PROGRAMS = (
         subcommands=(Command("eval exec ghci runghc runhaskell script", runs_code=True),),
     ),
     Program(
-        "turbo",
-        always=2,
-        options=_NODE_WORKSPACE_OPTIONS,
-        subcommands=(Command("run", always=3),),
+        "turbo", always=2, options=_NODE_WORKSPACE_OPTIONS, subcommands=(Command("run", always=3),)
     ),
     Program(
         "uv",
         network="add install lock publish python sync tool",
         always=2,
-        options=(
-            Option("--directory", effect="chdir", value="text"),
-            Option(
-                "--project --config-file --cache-dir --color --python -p",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="--project --config-file --cache-dir --color --python -p",
+        options=(Option("--directory", effect="chdir", value="text"),),
         subcommands=(
             Command("cache pip python self", always=3),
             Command(
                 "run",
                 always=3,
                 wrapper=Wrapper(),
-                options=(
-                    Option(
-                        "-q -n -v --quiet --frozen --locked --no-sync --isolated "
-                        "--active --all-extras --no-project --offline --no-dev "
-                        "--dev --exact --verbose --all-groups --all-packages "
-                        "--no-cache"
-                    ),
-                    Option(
-                        "-p --extra --group --python --with --package --project "
-                        "--env-file --with-requirements --with-editable --no-group "
-                        "--only-group",
-                        value="text",
-                    ),
-                    Option("--directory", effect="chdir", value="text"),
-                ),
+                flags="-q -n -v --quiet --frozen --locked --no-sync --isolated --active "
+                "--all-extras --no-project --offline --no-dev --dev --exact --verbose "
+                "--all-groups --all-packages --no-cache",
+                texts="-p --extra --group --python --with --package --project --env-file "
+                "--with-requirements --with-editable --no-group --only-group",
+                options=(Option("--directory", effect="chdir", value="text"),),
             ),
             Command(
                 "tool",
@@ -446,56 +334,35 @@ PROGRAMS = (
                 runs_code=True,
                 subcommands=(
                     Command(
-                        "run",
-                        wrapper=Wrapper(),
-                        options=(
-                            Option("-q --quiet"),
-                            Option("--from --with --python", value="text"),
-                        ),
+                        "run", wrapper=Wrapper(), flags="-q --quiet", texts="--from --with --python"
                     ),
                 ),
             ),
         ),
     ),
-    Program(
+    wrapping(
         "uvx",
         network="*",
-        operands="command",
         wrapper=Wrapper(named=True),
-        options=(
-            Option("-q -n --quiet --no-cache --isolated --offline"),
-            Option("-p --from --with --python --index-url", value="text"),
-        ),
+        flags="-q -n --quiet --no-cache --isolated --offline",
+        texts="-p --from --with --python --index-url",
     ),
     Program(
         "yarn",
-        network="add audit create dev dlx info init install login outdated preview publish "
-        "serve start up upgrade",
+        network="add audit create dev dlx info init install login outdated preview publish serve "
+        "start up upgrade",
         always=2,
+        unrated="--prefix -C --dir --workspace -w --filter -F --registry --userconfig "
+        "--globalconfig --cache --loglevel --tag --otp --scope --reporter --modules-folder "
+        "--mutex --network-timeout --store-dir --config",
         options=(
             Option("--use-yarnrc", effect="execute", value="text"),
             Option("--cwd", effect="chdir", value="text"),
-            Option(
-                "--prefix -C --dir --workspace -w --filter -F --registry "
-                "--userconfig --globalconfig --cache --loglevel --tag --otp --scope "
-                "--reporter --modules-folder --mutex --network-timeout "
-                "--store-dir --config",
-                effect="unknown",
-                value="text",
-            ),
         ),
         subcommands=(
             Command("cache config npm plugin run set workspaces", always=3),
             Command("exec", always=3, wrapper=Wrapper()),
-            Command(
-                "dlx",
-                always=3,
-                wrapper=Wrapper(),
-                options=(
-                    Option("-q --quiet"),
-                    Option("-p --package", value="text"),
-                ),
-            ),
+            Command("dlx", always=3, wrapper=Wrapper(), flags="-q --quiet", texts="-p --package"),
             Command("workspace", always=4),
             Command("create node", runs_code=True),
         ),
@@ -503,12 +370,6 @@ PROGRAMS = (
     Program(
         "zypper",
         always=2,
-        options=(
-            Option(
-                "-c --config --installroot --releasever --enablerepo --disablerepo -R",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-c --config --installroot --releasever --enablerepo --disablerepo -R",
     ),
 )

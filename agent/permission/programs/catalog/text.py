@@ -1,6 +1,6 @@
 """Text tools."""
 
-from agent.permission.programs.record import Listing, Option, Program
+from agent.permission.programs.record import Listing, Option, Program, printer, reader
 
 _GREP_OPTIONS = (
     Option(
@@ -97,94 +97,49 @@ PROGRAMS = (
         effect="read",
         operands="read",
         gnu_prefix=True,
-        options=(
-            Option("-d -D -i --decode --ignore-garbage"),
-            Option("-w -b --wrap", value="text"),
-        ),
+        flags="-d -D -i --decode --ignore-garbage",
+        texts="-w -b --wrap",
     ),
-    Program(
-        "bc", effect="read", operands="read", options=(Option("-l -q -s -w --mathlib --quiet"),)
-    ),
+    Program("bc", effect="read", operands="read", flags="-l -q -s -w --mathlib --quiet"),
     Program(
         "bzcat xzcat zcat zstdcat",
         always=1,
         effect="read",
         operands="read",
-        options=(Option("-q -v -f --quiet --verbose --force"),),
+        flags="-q -v -f --quiet --verbose --force",
     ),
-    Program(
+    reader(
         "cat",
-        always=1,
         listings=(Listing(filters=True),),
         version="--version -V",
-        effect="read",
-        operands="read",
-        complete=True,
         gnu_prefix=True,
-        options=(
-            Option(
-                "-A -b -e -E -l -n -s -t -T -u -v --number --number-nonblank --show-all "
-                "--show-ends "
-                "--show-nonprinting --show-tabs --squeeze-blank"
-            ),
-        ),
+        flags="-A -b -e -E -l -n -s -t -T -u -v --number --number-nonblank --show-all --show-ends "
+        "--show-nonprinting --show-tabs --squeeze-blank",
     ),
-    Program(
+    reader(
         "cmp",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-b -l -s -v -h -x -z --print-bytes --verbose --quiet --silent"),
-            Option("-i -n --ignore-initial --bytes", value="text"),
-        ),
+        flags="-b -l -s -v -h -x -z --print-bytes --verbose --quiet --silent",
+        texts="-i -n --ignore-initial --bytes",
     ),
-    Program(
+    reader(
         "column",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option(
-                "-t -d -e -L -J -x -h -V --table --table-noheadings --table-header-repeat "
-                "--keep-empty-lines --json --fillrows"
-            ),
-            Option(
-                "-n -O -N -l -E -H -R -T -W -r -i -p -c -o -s --table-name --table-order "
-                "--table-columns --table-columns-limit --table-noextreme --table-hide "
-                "--table-right --table-truncate --table-wrap --tree --tree-id --tree-parent "
-                "--output-width --output-separator --separator",
-                value="text",
-            ),
-        ),
+        flags="-t -d -e -L -J -x -h -V --table --table-noheadings --table-header-repeat "
+        "--keep-empty-lines --json --fillrows",
+        texts="-n -O -N -l -E -H -R -T -W -r -i -p -c -o -s --table-name --table-order "
+        "--table-columns --table-columns-limit --table-noextreme --table-hide --table-right "
+        "--table-truncate --table-wrap --tree --tree-id --tree-parent --output-width "
+        "--output-separator --separator",
     ),
-    Program(
+    reader(
         "comm",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-1 -2 -3 -i -z --check-order --nocheck-order --total --zero-terminated"),
-            Option("--output-delimiter", value="text"),
-        ),
+        flags="-1 -2 -3 -i -z --check-order --nocheck-order --total --zero-terminated",
+        texts="--output-delimiter",
     ),
-    Program(
+    reader(
         "cut",
-        always=1,
         listings=(Listing(arguments=("-c4-", "-c 4-"), column="dropped", filters=True),),
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-n -s -w -z --complement --only-delimited --zero-terminated"),
-            Option(
-                "-b -c -d -f --bytes --characters --delimiter --fields --output-delimiter",
-                value="text",
-            ),
-        ),
+        flags="-n -s -w -z --complement --only-delimited --zero-terminated",
+        texts="-b -c -d -f --bytes --characters --delimiter --fields --output-delimiter",
     ),
     Program(
         "dc",
@@ -201,52 +156,26 @@ PROGRAMS = (
         operands="read",
         recursive=True,
         follows_links=True,
-        options=(
-            Option(
-                "-a -b -B -c -d -e -i -n -q -s -T -t -u -w -y -N -p -E -Z --normal --brief "
-                "--report-identical-files --ed --rcs --side-by-side --left-column "
-                "--suppress-common-lines --show-c-function --expand-tabs --initial-tab "
-                "--suppress-blank-empty --no-dereference --new-file --unidirectional-new-file "
-                "--ignore-file-name-case --no-ignore-file-name-case --ignore-case "
-                "--ignore-tab-expansion --ignore-trailing-space --ignore-space-change "
-                "--ignore-all-space --ignore-blank-lines --text --strip-trailing-cr --minimal "
-                "--speed-large-files --color"
-            ),
-            Option("-r --recursive", reach="linked"),
-            Option(
-                "-U -C -W -x -F -I -D -S --unified --context --width --exclude --label "
-                "--show-function-line --tabsize --ignore-matching-lines --ifdef "
-                "--starting-file --horizon-lines --palette --line-format",
-                value="text",
-            ),
-            Option("-X --exclude-from --from-file --to-file", value="path"),
-        ),
+        flags="-a -b -B -c -d -e -i -n -q -s -T -t -u -w -y -N -p -E -Z --normal --brief "
+        "--report-identical-files --ed --rcs --side-by-side --left-column --suppress-common-lines "
+        "--show-c-function --expand-tabs --initial-tab --suppress-blank-empty --no-dereference "
+        "--new-file --unidirectional-new-file --ignore-file-name-case --no-ignore-file-name-case "
+        "--ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change "
+        "--ignore-all-space --ignore-blank-lines --text --strip-trailing-cr --minimal "
+        "--speed-large-files --color",
+        texts="-U -C -W -x -F -I -D -S --unified --context --width --exclude --label "
+        "--show-function-line --tabsize --ignore-matching-lines --ifdef --starting-file "
+        "--horizon-lines --palette --line-format",
+        paths="-X --exclude-from --from-file --to-file",
+        options=(Option("-r --recursive", reach="linked"),),
     ),
     Program("egrep fgrep", always=1, effect="read", operands="pattern", options=_GREP_OPTIONS),
-    Program(
-        "expand unexpand",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-a -i --all --first-only --initial"),
-            Option("-t --tabs", value="text"),
-        ),
-    ),
-    Program(
+    reader("expand unexpand", flags="-a -i --all --first-only --initial", texts="-t --tabs"),
+    reader(
         "fmt fold",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option(
-                "-b -c -s -t -u --bytes --spaces --crown-margin --split-only --tagged-paragraph "
-                "--uniform-spacing"
-            ),
-            Option("-w -p -g --width --prefix --goal", value="text"),
-        ),
+        flags="-b -c -s -t -u --bytes --spaces --crown-margin --split-only --tagged-paragraph "
+        "--uniform-spacing",
+        texts="-w -p -g --width --prefix --goal",
     ),
     Program(
         "grep",
@@ -259,122 +188,52 @@ PROGRAMS = (
         gnu_prefix=True,
         options=_GREP_OPTIONS,
     ),
-    Program(
+    reader(
         "head",
-        always=1,
         listings=(_LINES,),
-        effect="read",
-        operands="read",
-        complete=True,
         gnu_prefix=True,
-        options=(
-            Option("-q -v -z --quiet --silent --verbose --zero-terminated"),
-            Option("-n -c --bytes --lines", value="text"),
-        ),
+        flags="-q -v -z --quiet --silent --verbose --zero-terminated",
+        texts="-n -c --bytes --lines",
     ),
-    Program(
+    reader(
         "hexdump hd",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option(
-                "-b -c -C -d -o -v -x -h -V --canonical --no-squeezing --one-byte-octal "
-                "--one-byte-char --two-bytes-decimal --two-bytes-octal --two-bytes-hex --color"
-            ),
-            Option("-L", value="joined"),
-            Option("-n -s -e --length --skip --format", value="text"),
-            Option("-f --format-file", value="path"),
-        ),
+        flags="-b -c -C -d -o -v -x -h -V --canonical --no-squeezing --one-byte-octal "
+        "--one-byte-char --two-bytes-decimal --two-bytes-octal --two-bytes-hex --color",
+        texts="-n -s -e --length --skip --format",
+        paths="-f --format-file",
+        options=(Option("-L", value="joined"),),
     ),
     Program("iconv shuf", options=(Option("--output -o", effect="write", value="path"),)),
-    Program(
+    reader(
         "join",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-i -z --ignore-case --check-order --nocheck-order --header --zero-terminated"),
-            Option("-1 -2 -a -e -o -t -j -v", value="text"),
-        ),
+        flags="-i -z --ignore-case --check-order --nocheck-order --header --zero-terminated",
+        texts="-1 -2 -a -e -o -t -j -v",
     ),
     Program(
-        "nawk",
-        exact=True,
-        operands="pattern",
-        ordered=True,
-        syntax="awk",
-        options=_AWK_OPTIONS,
+        "nawk", exact=True, operands="pattern", ordered=True, syntax="awk", options=_AWK_OPTIONS
     ),
-    Program(
+    reader(
         "nl",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-p --no-renumber"),
-            Option(
-                "-b -d -f -h -i -l -n -s -v -w --body-numbering --section-delimiter "
-                "--footer-numbering --header-numbering --line-increment --join-blank-lines "
-                "--number-format --number-separator --starting-line-number --number-width",
-                value="text",
-            ),
-        ),
+        flags="-p --no-renumber",
+        texts="-b -d -f -h -i -l -n -s -v -w --body-numbering --section-delimiter "
+        "--footer-numbering --header-numbering --line-increment --join-blank-lines "
+        "--number-format --number-separator --starting-line-number --number-width",
     ),
-    Program(
+    printer(
         "numfmt",
-        always=1,
-        effect="read",
-        operands="text",
-        options=(
-            Option("-z --debug --grouping --zero-terminated --header"),
-            Option(
-                "-d --delimiter --field --format --from --from-unit --invalid --padding --round "
-                "--suffix --to --to-unit",
-                value="text",
-            ),
-        ),
+        flags="-z --debug --grouping --zero-terminated --header",
+        texts="-d --delimiter --field --format --from --from-unit --invalid --padding --round "
+        "--suffix --to --to-unit",
     ),
-    Program(
+    reader(
         "od",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option(
-                "-a -b -B -c -d -D -e -f -F -h -H -i -I -l -L -o -O -s -x -X -v "
-                "--output-duplicates --traditional"
-            ),
-            Option("-w -S --width --strings", value="joined"),
-            Option(
-                "-A -j -N -t --address-radix --endian --skip-bytes --read-bytes --format",
-                value="text",
-            ),
-        ),
+        flags="-a -b -B -c -d -D -e -f -F -h -H -i -I -l -L -o -O -s -x -X -v --output-duplicates "
+        "--traditional",
+        texts="-A -j -N -t --address-radix --endian --skip-bytes --read-bytes --format",
+        options=(Option("-w -S --width --strings", value="joined"),),
     ),
-    Program(
-        "paste",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-s -z --serial --zero-terminated"),
-            Option("-d --delimiters", value="text"),
-        ),
-    ),
-    Program(
-        "rev",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(Option("-0 -h -V --zero"),),
-    ),
+    reader("paste", flags="-s -z --serial --zero-terminated", texts="-d --delimiters"),
+    reader("rev", flags="-0 -h -V --zero"),
     Program(
         "rg",
         always=1,
@@ -383,33 +242,28 @@ PROGRAMS = (
         effect="read",
         operands="pattern",
         recursive=True,
+        flags="-i -S -s -F -w -x -v -c -l -N -n -H -h -o -U -P -a -p -q -b -0 -I -V --binary "
+        "--block-buffered --byte-offset --case-sensitive --column --count --count-matches --crlf "
+        "--debug --files-with-matches --files-without-match --fixed-strings "
+        "--glob-case-insensitive --heading --help --ignore-case --include-zero --invert-match "
+        "--json --line-buffered --line-number --line-regexp --max-columns-preview --mmap "
+        "--multiline --multiline-dotall --no-config --no-filename --no-heading "
+        "--no-ignore-messages --no-line-number --no-messages --no-mmap --no-unicode --null "
+        "--null-data --one-file-system --only-matching --passthru --pcre2 --pretty --quiet "
+        "--smart-case --stats --text --trace --trim --type-list --vimgrep --with-filename "
+        "--word-regexp",
+        texts="-t -T -A -B -C -m -j -M -E -r --after-context --before-context --color --colors "
+        "--context --context-separator --encoding --engine --field-match-separator --max-columns "
+        "--max-count --max-depth --max-filesize --path-separator --replace --sort --sortr "
+        "--threads --type --type-not",
+        paths="--ignore-file",
         options=(
-            Option(
-                "-i -S -s -F -w -x -v -c -l -N -n -H -h -o -U -P -a -p -q -b -0 -I -V "
-                "--binary --block-buffered --byte-offset --case-sensitive --column --count "
-                "--count-matches --crlf --debug --files-with-matches --files-without-match "
-                "--fixed-strings --glob-case-insensitive --heading --help --ignore-case "
-                "--include-zero --invert-match --json --line-buffered --line-number "
-                "--line-regexp --max-columns-preview --mmap --multiline --multiline-dotall "
-                "--no-config --no-filename --no-heading --no-ignore-messages --no-line-number "
-                "--no-messages --no-mmap --no-unicode --null --null-data --one-file-system "
-                "--only-matching --passthru --pcre2 --pretty --quiet --smart-case --stats --text "
-                "--trace --trim --type-list --vimgrep --with-filename --word-regexp"
-            ),
             Option("-u -. --hidden --no-ignore --unrestricted --no-ignore-vcs", reach="hidden"),
             Option("-L --follow", reach="linked"),
             Option("-g --glob --iglob", value="text", reach="chosen"),
-            Option(
-                "-t -T -A -B -C -m -j -M -E -r --after-context --before-context --color --colors "
-                "--context --context-separator --encoding --engine --field-match-separator "
-                "--max-columns --max-count --max-depth --max-filesize --path-separator "
-                "--replace --sort --sortr --threads --type --type-not",
-                value="text",
-            ),
             Option("-e --regexp", value="text", gives_pattern=True),
             Option("-f --file", value="path", gives_pattern=True),
             Option("--files", gives_pattern=True),
-            Option("--ignore-file", value="path"),
             Option("-z --search-zip", effect="execute"),
             Option("--pre --hostname-bin", effect="execute", value="code"),
         ),
@@ -422,29 +276,22 @@ PROGRAMS = (
         operands="pattern",
         syntax="sed",
         gnu_prefix=True,
+        flags="-n -E -r -s -u -z -a --quiet --silent --regexp-extended --separate --unbuffered "
+        "--null-data --posix --debug --sandbox",
+        texts="-l --line-length",
         options=(
-            Option(
-                "-n -E -r -s -u -z -a --quiet --silent --regexp-extended --separate --unbuffered "
-                "--null-data --posix --debug --sandbox"
-            ),
             Option("-e --expression", value="text", gives_pattern=True),
-            Option("-l --line-length", value="text"),
             Option("-f --file", effect="execute", value="path", gives_pattern=True),
             Option("-i --in-place", effect="write", value="joined"),
             Option("-I", effect="write", value="text"),
         ),
     ),
-    Program(
+    printer(
         "seq",
-        always=1,
         listings=(Listing(keeps="-w --equal-width"),),
-        effect="read",
-        operands="text",
         complete=True,
-        options=(
-            Option("-w --equal-width"),
-            Option("-f -s -t --format --separator", value="text"),
-        ),
+        flags="-w --equal-width",
+        texts="-f -s -t --format --separator",
     ),
     Program(
         "sort",
@@ -461,18 +308,13 @@ PROGRAMS = (
         effect="read",
         operands="read",
         gnu_prefix=True,
+        flags="-b -d -f -g -h -i -M -n -R -r -V -u -z -c -C -m -s --check --debug --merge "
+        "--dictionary-order --general-numeric-sort --human-numeric-sort --ignore-case "
+        "--ignore-leading-blanks --ignore-nonprinting --month-sort --numeric-sort --random-sort "
+        "--reverse --stable --unique --version-sort --zero-terminated",
+        texts="-k -t -S --field-separator --key --sort --buffer-size --parallel --batch-size",
+        paths="--random-source",
         options=(
-            Option(
-                "-b -d -f -g -h -i -M -n -R -r -V -u -z -c -C -m -s --check --debug --merge "
-                "--dictionary-order --general-numeric-sort --human-numeric-sort --ignore-case "
-                "--ignore-leading-blanks --ignore-nonprinting --month-sort --numeric-sort "
-                "--random-sort --reverse --stable --unique --version-sort --zero-terminated"
-            ),
-            Option(
-                "-k -t -S --field-separator --key --sort --buffer-size --parallel --batch-size",
-                value="text",
-            ),
-            Option("--random-source", value="path"),
             Option("--files0-from", effect="read", value="path"),
             Option("--output -o --temporary-directory -T", effect="write", value="path"),
             Option("--compress-program", effect="execute", value="code"),
@@ -484,51 +326,27 @@ PROGRAMS = (
         effect="read",
         operands="read",
         response_files=True,
-        options=(
-            Option("-a -f -d -w -o --all --data --print-file-name"),
-            Option("-n -t -T -e -s --bytes --radix --encoding", value="text"),
-        ),
+        flags="-a -f -d -w -o --all --data --print-file-name",
+        texts="-n -t -T -e -s --bytes --radix --encoding",
     ),
-    Program(
+    reader(
         "tac",
-        always=1,
         listings=(Listing(filters=True),),
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-b -r --before --regex"),
-            Option("-s --separator", value="text"),
-        ),
+        flags="-b -r --before --regex",
+        texts="-s --separator",
     ),
-    Program(
+    reader(
         "tail",
-        always=1,
         listings=(_LINES,),
-        effect="read",
-        operands="read",
-        complete=True,
         gnu_prefix=True,
-        options=(
-            Option(
-                "-F -f -q -v -z -r --follow --retry --quiet --silent --verbose --zero-terminated"
-            ),
-            Option(
-                "-n -c -b -s --bytes --lines --pid --sleep-interval --max-unchanged-stats",
-                value="text",
-            ),
-        ),
+        flags="-F -f -q -v -z -r --follow --retry --quiet --silent --verbose --zero-terminated",
+        texts="-n -c -b -s --bytes --lines --pid --sleep-interval --max-unchanged-stats",
     ),
-    Program(
+    printer(
         "tr",
-        always=1,
-        listings=(Listing(arguments=(r"\n \0", r"\n  "), filters=True),),
-        effect="read",
-        operands="text",
+        listings=(Listing(arguments=("\\n \\0", "\\n  "), filters=True),),
         complete=True,
-        options=(
-            Option("-c -C -d -s -t -u --complement --delete --squeeze-repeats --truncate-set1"),
-        ),
+        flags="-c -C -d -s -t -u --complement --delete --squeeze-repeats --truncate-set1",
     ),
     Program("tsort", effect="read", operands="read", complete=True),
     Program(
@@ -538,24 +356,11 @@ PROGRAMS = (
         effect="read",
         operands="one",
         syntax="uniq",
-        options=(
-            Option(
-                "-c -d -D -i -u -z --all-repeated --group --count --ignore-case --repeated "
-                "--unique --zero-terminated"
-            ),
-            Option("-f -s -w --skip-fields --skip-chars --check-chars", value="text"),
-        ),
+        flags="-c -d -D -i -u -z --all-repeated --group --count --ignore-case --repeated --unique "
+        "--zero-terminated",
+        texts="-f -s -w --skip-fields --skip-chars --check-chars",
     ),
-    Program(
-        "wc",
-        always=1,
-        effect="read",
-        operands="read",
-        complete=True,
-        options=(
-            Option("-c -l -m -L -w --bytes --chars --lines --max-line-length --words --total"),
-        ),
-    ),
+    reader("wc", flags="-c -l -m -L -w --bytes --chars --lines --max-line-length --words --total"),
     Program(
         "xxd",
         always=1,
@@ -563,9 +368,7 @@ PROGRAMS = (
         operands="one",
         syntax="uniq",
         clusters=False,
-        options=(
-            Option("-a -b -C -d -E -e -h -i -p -ps -plain -postscript -r -u -v -autoskip -bits"),
-            Option("-c -g -l -n -o -s", value="text"),
-        ),
+        flags="-a -b -C -d -E -e -h -i -p -ps -plain -postscript -r -u -v -autoskip -bits",
+        texts="-c -g -l -n -o -s",
     ),
 )

@@ -6,87 +6,47 @@ PROGRAMS = (
     Program(
         "asdf",
         always=2,
-        options=(Option("-C --cd -E --env -j --jobs", effect="unknown", value="text"),),
-        subcommands=(
-            Command("plugin", always=3),
-            Command("exec", wrapper=Wrapper()),
-        ),
+        unrated="-C --cd -E --env -j --jobs",
+        subcommands=(Command("plugin", always=3), Command("exec", wrapper=Wrapper())),
     ),
     Program(
         "conda",
         always=2,
-        options=(Option("-n --name -p --prefix -r --root-prefix", effect="unknown", value="text"),),
+        unrated="-n --name -p --prefix -r --root-prefix",
         subcommands=(
             Command("config env", always=3),
             Command(
                 "run",
                 wrapper=Wrapper(),
-                options=(
-                    Option("-v --no-capture-output --live-stream"),
-                    Option("-n -p", value="text"),
-                    Option("--cwd", effect="chdir", value="text"),
-                ),
+                flags="-v --no-capture-output --live-stream",
+                texts="-n -p",
+                options=(Option("--cwd", effect="chdir", value="text"),),
             ),
         ),
     ),
-    Program(
-        "devbox",
-        subcommands=(
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(
-                    Option("-q"),
-                    Option("-c", value="text"),
-                ),
-            ),
-        ),
-    ),
-    Program(
-        "devenv",
-        subcommands=(Command("shell", wrapper=Wrapper()),),
-    ),
-    Program(
-        "direnv",
-        subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),),
-    ),
-    Program(
-        "fnm",
-        always=2,
-        subcommands=(
-            Command("exec", wrapper=Wrapper(), options=(Option("--using", value="text"),)),
-        ),
-    ),
-    Program(
-        "jenv",
-        always=2,
-        subcommands=(Command("exec", runs_code=True),),
-    ),
+    Program("devbox", subcommands=(Command("run", wrapper=Wrapper(), flags="-q", texts="-c"),)),
+    Program("devenv", subcommands=(Command("shell", wrapper=Wrapper()),)),
+    Program("direnv", subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),)),
+    Program("fnm", always=2, subcommands=(Command("exec", wrapper=Wrapper(), texts="--using"),)),
+    Program("jenv", always=2, subcommands=(Command("exec", runs_code=True),)),
     Program(
         "mamba",
         always=2,
-        options=(Option("-n --name -p --prefix -r --root-prefix", effect="unknown", value="text"),),
+        unrated="-n --name -p --prefix -r --root-prefix",
         subcommands=(
             Command("config env", always=3),
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(
-                    Option("-v"),
-                    Option("-n -p", value="text"),
-                ),
-            ),
+            Command("run", wrapper=Wrapper(), flags="-v", texts="-n -p"),
         ),
     ),
     Program(
         "micromamba",
-        options=(Option("-n --name -p --prefix -r --root-prefix", effect="unknown", value="text"),),
-        subcommands=(Command("run", wrapper=Wrapper(), options=(Option("-n -p", value="text"),)),),
+        unrated="-n --name -p --prefix -r --root-prefix",
+        subcommands=(Command("run", wrapper=Wrapper(), texts="-n -p"),),
     ),
     Program(
         "mise",
         always=2,
-        options=(Option("-C --cd -E --env -j --jobs", effect="unknown", value="text"),),
+        unrated="-C --cd -E --env -j --jobs",
         subcommands=(
             Command("run settings", always=3),
             Command("exec", always=3, wrapper=Wrapper()),
@@ -98,9 +58,7 @@ PROGRAMS = (
         always=2,
         elsewhere="command",
         code_options="-c",
-        options=(
-            Option("--option -I --store --eval-store -f --file", effect="unknown", value="text"),
-        ),
+        unrated="--option -I --store --eval-store -f --file",
         subcommands=(
             Command("flake profile store", always=3),
             Command("develop", always=3, runs_code=True),
@@ -108,47 +66,25 @@ PROGRAMS = (
             Command("run", runs_code=True, wrapper=Wrapper()),
         ),
     ),
-    Program(
-        "nodenv pyenv rbenv",
-        always=2,
-        subcommands=(Command("exec", wrapper=Wrapper()),),
-    ),
-    Program(
-        "nvm",
-        always=2,
-        subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),),
-    ),
+    Program("nodenv pyenv rbenv", always=2, subcommands=(Command("exec", wrapper=Wrapper()),)),
+    Program("nvm", always=2, subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),)),
     Program(
         "pixi",
         always=2,
-        options=(
-            Option(
-                "-C --directory -P --project -p -e --env -c --config "
-                "--manifest-path --data-dir --cache-dir",
-                effect="unknown",
-                value="text",
-            ),
-        ),
+        unrated="-C --directory -P --project -p -e --env -c --config --manifest-path --data-dir "
+        "--cache-dir",
         subcommands=(
-            Command(
-                "run",
-                always=3,
-                wrapper=Wrapper(),
-                options=(
-                    Option("-q"),
-                    Option("-e", value="text"),
-                ),
-            ),
+            Command("run", always=3, wrapper=Wrapper(), flags="-q", texts="-e"),
             Command("global task", always=3),
         ),
     ),
     Program(
         "rustup",
         always=2,
-        options=(Option("-v", effect="unknown", value="text"),),
+        unrated="-v",
         subcommands=(
             Command("component override target toolchain", always=3),
-            Command("run", wrapper=Wrapper(operands_before=1), options=(Option("--install"),)),
+            Command("run", wrapper=Wrapper(operands_before=1), flags="--install"),
         ),
     ),
     Program("sdk", always=2),
@@ -162,12 +98,6 @@ PROGRAMS = (
     Program(
         "volta",
         always=2,
-        subcommands=(
-            Command(
-                "run",
-                wrapper=Wrapper(),
-                options=(Option("--node --npm --yarn", value="text"),),
-            ),
-        ),
+        subcommands=(Command("run", wrapper=Wrapper(), texts="--node --npm --yarn"),),
     ),
 )

@@ -1,51 +1,17 @@
 """Programs that run a command as another user."""
 
-from agent.permission.programs.record import Option, Program, Wrapper
+from agent.permission.programs.record import Option, Program, Wrapper, wrapping
 
 PROGRAMS = (
-    Program(
-        "doas",
-        operands="command",
-        wrapper=Wrapper(variables=True),
-        options=(
-            Option("-n -L -s"),
-            Option("-u -C", value="text"),
-        ),
-    ),
-    Program(
-        "gosu libfaketime pidproxy setuidgid su-exec",
-        operands="command",
-        wrapper=Wrapper(operands_before=1),
-    ),
-    Program(
-        "pkexec",
-        operands="command",
-        wrapper=Wrapper(),
-        options=(Option("--user", value="text"),),
-    ),
-    Program(
-        "runuser",
-        operands="command",
-        code_options="-c",
-        wrapper=Wrapper(),
-        options=(
-            Option("-m -l -p"),
-            Option("-u -g -G -s -w --user --group", value="text"),
-        ),
-    ),
-    Program(
+    wrapping("doas", wrapper=Wrapper(variables=True), flags="-n -L -s", texts="-u -C"),
+    wrapping("gosu libfaketime pidproxy setuidgid su-exec", wrapper=Wrapper(operands_before=1)),
+    wrapping("pkexec", texts="--user"),
+    wrapping("runuser", code_options="-c", flags="-m -l -p", texts="-u -g -G -s -w --user --group"),
+    wrapping(
         "setpriv",
-        operands="command",
-        wrapper=Wrapper(),
-        options=(
-            Option("--no-new-privs --clear-groups --keep-groups --init-groups --reset-env --dump"),
-            Option(
-                "--reuid --regid --ruid --euid --rgid --egid --groups "
-                "--bounding-set --inh-caps --ambient-caps --securebits "
-                "--selinux-label",
-                value="text",
-            ),
-        ),
+        flags="--no-new-privs --clear-groups --keep-groups --init-groups --reset-env --dump",
+        texts="--reuid --regid --ruid --euid --rgid --egid --groups --bounding-set --inh-caps "
+        "--ambient-caps --securebits --selinux-label",
     ),
     Program(
         "sg",
@@ -53,20 +19,14 @@ PROGRAMS = (
         wrapper=Wrapper(operands_before=1, named=True),
         options=(Option("-c", value="code"),),
     ),
-    Program(
+    wrapping(
         "sudo",
-        operands="command",
         wrapper=Wrapper(variables=True),
+        flags="-A -b -E -H -K -k -n -P -S -v --preserve-env --non-interactive --background "
+        "--set-home --stdin --askpass --reset-timestamp",
+        texts="-u -g -p -C -r -t -T -U -h --user --group --prompt --host --close-from "
+        "--command-timeout",
         options=(
-            Option(
-                "-A -b -E -H -K -k -n -P -S -v --preserve-env --non-interactive "
-                "--background --set-home --stdin --askpass --reset-timestamp"
-            ),
-            Option(
-                "-u -g -p -C -r -t -T -U -h --user --group --prompt --host "
-                "--close-from --command-timeout",
-                value="text",
-            ),
             Option("-i --login", effect="chdir"),
             Option("-D -R --chdir --chroot", effect="chdir", value="text"),
         ),

@@ -121,11 +121,11 @@ PROGRAMS = (
         "gh",
         network="*",
         always=2,
-        options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
+        unrated="-R --repo --hostname",
         subcommands=(
             Command(
-                "auth cache extension gist issue label pr project release repo ruleset "
-                "run search secret variable workflow",
+                "auth cache extension gist issue label pr project release repo ruleset run search "
+                "secret variable workflow",
                 always=3,
             ),
         ),
@@ -136,8 +136,8 @@ PROGRAMS = (
         always=2,
         version="--version -V version",
         syntax="git",
+        flags="-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects",
         options=(
-            Option("-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects"),
             Option("-C", effect="chdir", value="path"),
             Option(
                 "-c --git-dir --work-tree --exec-path --config-env --namespace --super-prefix",
@@ -149,9 +149,9 @@ PROGRAMS = (
             Option("--git-dir --work-tree", effect="chdir", value="path"),
             Option("--output", effect="write", value="path"),
             Option(
-                "--ext-diff --open-files-in-pager --exec --upload-pack --receive-pack "
-                "--exec-path --config-env --config --template --upload-archive --extcmd "
-                "--tool --strategy-option",
+                "--ext-diff --open-files-in-pager --exec --upload-pack --receive-pack --exec-path "
+                "--config-env --config --template --upload-archive --extcmd --tool "
+                "--strategy-option",
                 effect="execute",
                 value="unknown",
             ),
@@ -187,19 +187,14 @@ PROGRAMS = (
                 "annotate blame",
                 effect="read",
                 operands="read",
-                options=(
-                    Option(
-                        "-b -c -l -t -s -e -f -n -p -w --root --show-stats --progress "
-                        "--no-progress --show-name --show-number --porcelain --line-porcelain "
-                        "--show-email --color-lines --color-by-age --minimal --abbrev "
-                        "--first-parent"
-                    ),
-                    Option("-M -C", value="joined"),
-                    Option("-L --ignore-rev --date --since", value="text"),
-                    Option("-S --ignore-revs-file --contents", value="path"),
-                ),
+                flags="-b -c -l -t -s -e -f -n -p -w --root --show-stats --progress --no-progress "
+                "--show-name --show-number --porcelain --line-porcelain --show-email "
+                "--color-lines --color-by-age --minimal --abbrev --first-parent",
+                texts="-L --ignore-rev --date --since",
+                paths="-S --ignore-revs-file --contents",
+                options=(Option("-M -C", value="joined"),),
             ),
-            Command("cat-file", effect="read", operands="read", options=(Option("-e -p -t -s"),)),
+            Command("cat-file", effect="read", operands="read", flags="-e -p -t -s"),
             Command(
                 "ls-files",
                 effect="read",
@@ -212,16 +207,11 @@ PROGRAMS = (
                         tracked=False,
                     ),
                 ),
-                options=(
-                    Option(
-                        "-c -d -m -o -i -s -k -t -v -f -u -z --cached --deleted --modified "
-                        "--others --ignored --stage --killed --directory --eol "
-                        "--no-empty-directory --unmerged --exclude-standard --full-name "
-                        "--error-unmatch --abbrev --debug --deduplicate"
-                    ),
-                    Option("-x --exclude --with-tree --format", value="text"),
-                    Option("-X --exclude-from", value="path"),
-                ),
+                flags="-c -d -m -o -i -s -k -t -v -f -u -z --cached --deleted --modified --others "
+                "--ignored --stage --killed --directory --eol --no-empty-directory --unmerged "
+                "--exclude-standard --full-name --error-unmatch --abbrev --debug --deduplicate",
+                texts="-x --exclude --with-tree --format",
+                paths="-X --exclude-from",
             ),
             Command(
                 "status",
@@ -234,106 +224,74 @@ PROGRAMS = (
                         column="added",
                     ),
                 ),
-                options=(
-                    Option(
-                        "-s -b -v -z --short --branch --show-stash --porcelain --long --verbose "
-                        "--untracked-files --ignored --column --no-column "
-                        "--ahead-behind --no-ahead-behind --renames --no-renames --find-renames "
-                        "--null"
-                    ),
-                    Option("-u -M", value="joined"),
-                    _SUBMODULES,
-                ),
+                flags="-s -b -v -z --short --branch --show-stash --porcelain --long --verbose "
+                "--untracked-files --ignored --column --no-column --ahead-behind "
+                "--no-ahead-behind --renames --no-renames --find-renames --null",
+                options=(Option("-u -M", value="joined"), _SUBMODULES),
             ),
             Command(
                 "rev-parse",
                 effect="read",
-                options=(
-                    Option(
-                        "-q --quiet --verify --short --abbrev-ref --symbolic --all --branches "
-                        "--symbolic-full-name --tags --remotes --not --revs-only --no-revs "
-                        "--flags --no-flags --show-toplevel --git-dir --absolute-git-dir "
-                        "--git-common-dir --show-prefix --show-cdup --is-inside-work-tree "
-                        "--is-inside-git-dir --is-bare-repository --is-shallow-repository "
-                        "--show-superproject-working-tree --show-object-format --path-format "
-                        "--local-env-vars --disambiguate --end-of-options --since --until"
-                    ),
-                    Option("--default --git-path --prefix", value="text"),
-                ),
+                flags="-q --quiet --verify --short --abbrev-ref --symbolic --all --branches "
+                "--symbolic-full-name --tags --remotes --not --revs-only --no-revs --flags "
+                "--no-flags --show-toplevel --git-dir --absolute-git-dir --git-common-dir "
+                "--show-prefix --show-cdup --is-inside-work-tree --is-inside-git-dir "
+                "--is-bare-repository --is-shallow-repository --show-superproject-working-tree "
+                "--show-object-format --path-format --local-env-vars --disambiguate "
+                "--end-of-options --since --until",
+                texts="--default --git-path --prefix",
             ),
             Command(
                 "shortlog",
                 effect="read",
-                options=(
-                    Option(
-                        "-s -n -c -e -w --summary --numbered --email --committer --all --branches "
-                        "--tags --remotes --merges --no-merges --first-parent --no-mailmap"
-                    ),
-                    Option(
-                        "--group --since --until --after --before --author --grep --max-count",
-                        value="text",
-                    ),
-                ),
+                flags="-s -n -c -e -w --summary --numbered --email --committer --all --branches "
+                "--tags --remotes --merges --no-merges --first-parent --no-mailmap",
+                texts="--group --since --until --after --before --author --grep --max-count",
             ),
             Command(
                 "describe name-rev",
                 effect="read",
-                options=(
-                    Option(
-                        "--all --tags --long --first-parent --abbrev --exact-match --always "
-                        "--dirty --broken --contains --debug --name-only --undefined"
-                    ),
-                    Option("--candidates --match --exclude --refs", value="text"),
-                ),
+                flags="--all --tags --long --first-parent --abbrev --exact-match --always --dirty "
+                "--broken --contains --debug --name-only --undefined",
+                texts="--candidates --match --exclude --refs",
             ),
             Command(
                 "for-each-ref",
                 effect="read",
-                options=(
-                    *_REF_OPTIONS,
-                    Option("-s -p --shell --perl --python --tcl"),
-                    Option("--count --exclude", value="text"),
-                ),
+                flags="-s -p --shell --perl --python --tcl",
+                texts="--count --exclude",
+                options=(*_REF_OPTIONS,),
             ),
             Command(
                 "ls-tree",
                 effect="read",
                 listings=(
                     Listing(
-                        needs="--name-only",
-                        keeps="-r -t -d -z --full-name --full-tree",
-                        nul="-z",
+                        needs="--name-only", keeps="-r -t -d -z --full-name --full-tree", nul="-z"
                     ),
                 ),
-                options=(
-                    Option(
-                        "-d -r -t -l -z --long --name-only --name-status --object-only "
-                        "--full-name --full-tree --abbrev"
-                    ),
-                    Option("--format", value="text"),
-                ),
+                flags="-d -r -t -l -z --long --name-only --name-status --object-only --full-name "
+                "--full-tree --abbrev",
+                texts="--format",
             ),
             Command(
                 "cherry count-objects merge-base show-branch show-ref version check-ignore "
                 "check-attr range-diff",
                 effect="read",
-                options=(
-                    Option(
-                        "-a -q -v -d -s -H -n -z --verbose --human-readable --all --octopus "
-                        "--independent --is-ancestor --fork-point --abbrev --quiet --tags --heads "
-                        "--branches --verify --head --dereference --hash --exists --color "
-                        "--no-color --list --current --topics --sparse --build-options --stdin "
-                        "--non-matching --no-index --cached --stat --oneline --left-only "
-                        "--right-only --no-patch --no-dual-color"
-                    ),
-                    Option("--creation-factor --source", value="text"),
-                ),
+                flags="-a -q -v -d -s -H -n -z --verbose --human-readable --all --octopus "
+                "--independent --is-ancestor --fork-point --abbrev --quiet --tags --heads "
+                "--branches --verify --head --dereference --hash --exists --color --no-color "
+                "--list --current --topics --sparse --build-options --stdin --non-matching "
+                "--no-index --cached --stat --oneline --left-only --right-only --no-patch "
+                "--no-dual-color",
+                texts="--creation-factor --source",
             ),
             Command(
                 "hash-object",
                 effect="read",
                 operands="read",
-                options=(Option("--stdin --no-filters --literally"), Option("-t", value="text")),
+                flags="--stdin --no-filters --literally",
+                texts="-t",
             ),
             Command(
                 "grep",
@@ -349,22 +307,16 @@ PROGRAMS = (
                         tracked=True,
                     ),
                 ),
+                flags="-v -i -w -a -I -r -E -G -F -P -n -l -L -z -o -c -p -W -q -h -H --cached "
+                "--invert-match --ignore-case --word-regexp --text --recursive --no-recursive "
+                "--extended-regexp --basic-regexp --fixed-strings --perl-regexp --line-number "
+                "--column --full-name --files-with-matches --name-only --files-without-match "
+                "--null --only-matching --count --color --no-color --break --heading "
+                "--show-function --function-context --and --or --not --quiet --all-match "
+                "--exclude-standard --no-textconv",
+                texts="-A -B -C -m --max-depth --context --before-context --after-context "
+                "--threads --max-count",
                 options=(
-                    Option(
-                        "-v -i -w -a -I -r -E -G -F -P -n -l -L -z -o -c -p -W -q -h -H --cached "
-                        "--invert-match --ignore-case --word-regexp --text "
-                        "--recursive --no-recursive --extended-regexp --basic-regexp "
-                        "--fixed-strings --perl-regexp --line-number --column --full-name "
-                        "--files-with-matches --name-only --files-without-match --null "
-                        "--only-matching --count --color --no-color --break --heading "
-                        "--show-function --function-context --and --or --not --quiet "
-                        "--all-match --exclude-standard --no-textconv"
-                    ),
-                    Option(
-                        "-A -B -C -m --max-depth --context --before-context --after-context "
-                        "--threads --max-count",
-                        value="text",
-                    ),
                     Option("--untracked --no-index --no-exclude-standard", reach="recursive"),
                     Option("-e", value="text", gives_pattern=True),
                     Option("-f", value="path", gives_pattern=True),
@@ -376,25 +328,20 @@ PROGRAMS = (
                 effect="write",
                 operands="none",
                 reads_with=_LISTS_REFS,
-                options=(
-                    *_REF_OPTIONS,
-                    Option("-M -C", effect="unknown", explicit=True),
-                    Option(
-                        "-a -r -v -q -l --list --all --remotes --verbose --show-current --column "
-                        "--no-column --abbrev --no-abbrev --quiet"
-                    ),
-                ),
+                flags="-a -r -v -q -l --list --all --remotes --verbose --show-current --column "
+                "--no-column --abbrev --no-abbrev --quiet",
+                options=(*_REF_OPTIONS, Option("-M -C", effect="unknown", explicit=True)),
             ),
             Command(
                 "tag",
                 effect="write",
                 operands="none",
                 reads_with=f"-n {_LISTS_REFS}",
+                flags="-l --list --column --no-column",
                 options=(
                     *_REF_OPTIONS,
                     *_MESSAGE_OPTIONS,
                     Option("-d", effect="unknown", explicit=True),
-                    Option("-l --list --column --no-column"),
                     Option("-n", value="joined"),
                 ),
             ),
@@ -403,8 +350,8 @@ PROGRAMS = (
                 always=3,
                 effect="read",
                 operands="none",
-                options=(Option("-v --verbose"),),
-                subcommands=(Command("get-url", effect="read", options=(Option("--push --all"),)),),
+                flags="-v --verbose",
+                subcommands=(Command("get-url", effect="read", flags="--push --all"),),
             ),
             Command(
                 "stash",
@@ -433,9 +380,7 @@ PROGRAMS = (
                 "worktree",
                 always=3,
                 effect="write",
-                subcommands=(
-                    Command("list", effect="read", options=(Option("-v -z --porcelain"),)),
-                ),
+                subcommands=(Command("list", effect="read", flags="-v -z --porcelain"),),
             ),
             Command(
                 "config",
@@ -449,19 +394,16 @@ PROGRAMS = (
                     Command(
                         "get",
                         effect="read",
-                        options=(
-                            *_CONFIG_OPTIONS,
-                            Option("--all"),
-                            Option("--value --url", value="text"),
-                        ),
+                        flags="--all",
+                        texts="--value --url",
+                        options=(*_CONFIG_OPTIONS,),
                     ),
                     Command("list", effect="read", options=_CONFIG_OPTIONS),
                     Command("edit set unset rename-section remove-section", effect="write"),
                 ),
             ),
             Command(
-                "commit",
-                options=(*_MESSAGE_OPTIONS, Option("-n", effect="unknown", explicit=True)),
+                "commit", options=(*_MESSAGE_OPTIONS, Option("-n", effect="unknown", explicit=True))
             ),
             Command("merge", options=_MESSAGE_OPTIONS),
             Command("notes", always=3, options=_MESSAGE_OPTIONS),
@@ -482,16 +424,11 @@ PROGRAMS = (
                 effect="write",
                 subcommands=(
                     Command(
-                        "foreach",
-                        wrapper=Wrapper(joined=True),
-                        options=(Option("-q --recursive --quiet"),),
+                        "foreach", wrapper=Wrapper(joined=True), flags="-q --recursive --quiet"
                     ),
                 ),
             ),
-            Command(
-                "bundle flow lfs maintenance sparse-checkout subtree svn",
-                always=3,
-            ),
+            Command("bundle flow lfs maintenance sparse-checkout subtree svn", always=3),
             Command(
                 "fetch",
                 effect="network",
@@ -501,9 +438,7 @@ PROGRAMS = (
             Command("archive format-patch", options=(Option("-o", effect="write", value="path"),)),
             Command("rebase", options=(Option("-x", effect="execute", value="code"),)),
             Command("bisect", always=3, subcommands=(Command("run", wrapper=Wrapper()),)),
-            Command(
-                "for-each-repo", wrapper=Wrapper(), options=(Option("--config", value="text"),)
-            ),
+            Command("for-each-repo", wrapper=Wrapper(), texts="--config"),
             Command("daemon instaweb mergetool", effect="execute"),
             Command(
                 "difftool",
@@ -518,16 +453,11 @@ PROGRAMS = (
         "glab",
         network="*",
         always=2,
-        options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
+        unrated="-R --repo --hostname",
         subcommands=(Command("auth ci issue mr release repo", always=3),),
     ),
     Program("hg svn", always=2, options=_REPOSITORY_OPTIONS),
-    Program(
-        "hub",
-        network="*",
-        always=2,
-        options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
-    ),
+    Program("hub", network="*", always=2, unrated="-R --repo --hostname"),
     Program(
         "jj",
         always=2,
