@@ -1,5 +1,7 @@
 """Finding the record of a program by its name."""
 
+import importlib
+import pkgutil
 from functools import cache, lru_cache
 
 from agent.permission.programs.record import Program
@@ -9,33 +11,11 @@ from agent.permission.programs.record import Program
 def records() -> dict[str, Program]:
     """Every program of the catalog by its name."""
     # The records are needed for the first command line, not at the start.
-    from agent.permission.programs.catalog import (
-        builtins,
-        cloud,
-        containers,
-        databases,
-        development,
-        documents,
-        editors,
-        files,
-        interpreters,
-        network,
-        packages,
-        remote,
-        system,
-        text,
-        toolchains,
-        users,
-        version_control,
-        wrappers,
-    )
+    from agent.permission.programs import catalog
 
     subjects = (
-        *(builtins.PROGRAMS, cloud.PROGRAMS, containers.PROGRAMS, databases.PROGRAMS),
-        *(development.PROGRAMS, documents.PROGRAMS, editors.PROGRAMS, files.PROGRAMS),
-        *(interpreters.PROGRAMS, network.PROGRAMS, packages.PROGRAMS, remote.PROGRAMS),
-        *(system.PROGRAMS, text.PROGRAMS, toolchains.PROGRAMS, users.PROGRAMS),
-        *(version_control.PROGRAMS, wrappers.PROGRAMS),
+        importlib.import_module(f"{catalog.__name__}.{module.name}").PROGRAMS
+        for module in pkgutil.iter_modules(catalog.__path__)
     )
     return {name: each for programs in subjects for each in programs for name in each.names.split()}
 

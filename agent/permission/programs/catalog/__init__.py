@@ -2,5 +2,5 @@
 
 To add a program, write a ``Program`` in the module of its subject, or add its name to a record with
 the same facts. Options that change nothing need no effect, all others need one; an option whose
-effect is not known is left out, so that it asks. A new module is added to ``lookup.records``.
+effect is not known is left out, so that it asks.
 """

@@ -1,13 +1,10 @@
 """The records of programs, the names of commands and what "always" stores for them."""
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Iterator
 
 import pytest
 
-from agent.permission.programs import catalog
 from agent.permission.programs.lookup import program, records
 from agent.permission.programs.record import Command, Program
 from agent.permission.rules import Rule, evaluate
@@ -46,13 +43,6 @@ LENGTHS = {words: command.always for words, command in ALL if command.always is 
 def test_each_program_has_one_record() -> None:
     names = [name for each in all_programs() for name in each.names.split()]
     assert len(names) == len(set(names)) == len(records())
-
-
-def test_each_module_of_the_catalog_is_looked_up() -> None:
-    found = {id(each) for each in all_programs()}
-    for module in pkgutil.iter_modules(catalog.__path__):
-        loaded = importlib.import_module(f"{catalog.__name__}.{module.name}")
-        assert all(id(each) in found for each in loaded.PROGRAMS), module.name
 
 
 def test_each_option_and_subcommand_is_recorded_once() -> None:
