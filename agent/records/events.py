@@ -79,6 +79,7 @@ class ResponseEnded:
     message_id: str
     usage: Usage | None
     """None if the provider reports none."""
+    finish: Finish | None = None
     type: Literal["response.ended"] = "response.ended"
 
 

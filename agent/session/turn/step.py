@@ -119,7 +119,8 @@ class Step:
             end = await self._ask(client, request)
             self._stream_end = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
-                ended = ResponseEnded(self._message.session_id, self._message.id, end.usage)
+                session = self._message.session_id
+                ended = ResponseEnded(session, self._message.id, end.usage, end.finish)
                 self._services.bus.publish(ended)
                 await self._usage_arrived()
                 return await self._close(end, request)

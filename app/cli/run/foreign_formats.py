@@ -22,6 +22,7 @@ from agent.records.messages import (
     Completed,
     ErrorInfo,
     Failed,
+    Finish,
     Part,
     ReasoningPart,
     Running,
@@ -31,6 +32,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
     UserMessage,
+    is_open,
 )
 from agent.records.requests import PermissionMode
 from agent.records.tool_facts import claude_name_of
@@ -57,7 +59,6 @@ class _ForeignLines:
         self._session = ""
         self._written: set[str] = set()
         self._users: set[str] = set()
-        self._reasoning: set[str] = set()
         self._errors: list[ErrorInfo] = []
 
     def take(self, event: events.Event) -> None:
@@ -68,8 +69,6 @@ class _ForeignLines:
                 if self._first(message.id):
                     self._step_started(message)
             case events.PartUpdated(part=TextPart() | ReasoningPart() as part):
-                if isinstance(part, ReasoningPart):
-                    self._reasoning.add(part.id)
                 users = part.message_id in self._users or getattr(part, "synthetic", False)
                 if part.ended is not None and part.text and not users and self._first(part.id):
                     self._text(part)
@@ -79,8 +78,6 @@ class _ForeignLines:
             case events.PartUpdated(part=StepFinishPart() as part):
                 if self._first(part.id):
                     self._step_finished(part)
-            case events.PartDelta(field="text") as delta:
-                self._delta(delta)
             case _:
                 self._take_state(event)
 
@@ -122,9 +119,6 @@ class _ForeignLines:
 
     def _step_finished(self, part: StepFinishPart) -> None:
         raise NotImplementedError
-
-    def _delta(self, delta: events.PartDelta) -> None:
-        """Write nothing: most readers expect complete parts."""
 
     def _response_ended(self, ended: events.ResponseEnded) -> None:
         """Write nothing: most lines have no usage."""
@@ -203,6 +197,71 @@ _CLAUDE_MODES: dict[PermissionMode, str] = {
 }
 """Claude Code's names of the permission modes."""
 
+_STOP_REASONS: dict[Finish | None, str] = {
+    "stop": "end_turn",
+    "tool-calls": "tool_use",
+    "length": "max_tokens",
+    "paused": "pause_turn",
+    "content-filter": "refusal",
+}
+"""The Anthropic API's names of the reasons for which a response ends."""
+
+
+class _PartialMessages:
+    """Responses as the Anthropic API streams them, made of the changes of their parts: one block
+    after the other, and each delta between the start and the end of its block.
+
+    *send* takes a session and an event of its response.
+    """
+
+    def __init__(self, send: Callable[[str, JsonObject], None]) -> None:
+        self._send = send
+        self._counts: dict[str, int] = {}
+        """The blocks so far of each message that has begun and not ended."""
+        self._open: dict[str, str] = {}
+        """The part of its open block, by message."""
+
+    def begin_block(self, part: Part, message: JsonObject, block: JsonObject) -> None:
+        """Begin the block of *part*, the first one of *message* with the message itself."""
+        key = part.message_id
+        if key not in self._counts:
+            self._counts[key] = 0
+            self._send(part.session_id, {"type": "message_start", "message": message})
+        self.end_block(part.session_id, key)
+        self._open[key] = part.id
+        index = self._counts[key]
+        event: JsonObject = {"type": "content_block_start", "index": index, "content_block": block}
+        self._send(part.session_id, event)
+
+    def add(self, delta: events.PartDelta, change: JsonObject) -> None:
+        """Add to the open block. What comes after its end is in the complete line only."""
+        if self._open.get(delta.message_id) == delta.part_id:
+            event: JsonObject = {"type": "content_block_delta", "delta": change}
+            event["index"] = self._counts[delta.message_id]
+            self._send(delta.session_id, event)
+
+    def end_block(self, session_id: str, message_id: str, part_id: str | None = None) -> None:
+        """End the open block, with *part_id* only if it is that of this part."""
+        if message_id in self._open and part_id in {None, self._open[message_id]}:
+            del self._open[message_id]
+            index = self._counts[message_id]
+            self._send(session_id, {"type": "content_block_stop", "index": index})
+            self._counts[message_id] += 1
+
+    def end(self, ended: events.ResponseEnded) -> None:
+        if self._counts.pop(ended.message_id, None) is not None:
+            reason = _STOP_REASONS.get(ended.finish, ended.finish)
+            delta: JsonObject = {"stop_reason": reason, "stop_sequence": None}
+            usage = _claude_usage(ended.usage or Usage())
+            event: JsonObject = {"type": "message_delta", "delta": delta, "usage": usage}
+            self._send(ended.session_id, event)
+            self._send(ended.session_id, {"type": "message_stop"})
+
+    def discard(self, message_id: str) -> None:
+        """Forget the response so far: another attempt begins the message anew."""
+        self._counts.pop(message_id, None)
+        self._open.pop(message_id, None)
+
 
 class ClaudeLines(_ForeignLines):
     """Writes the lines of ``claude -p --output-format stream-json``, or with *only_result* the last
@@ -225,7 +284,8 @@ class ClaudeLines(_ForeignLines):
     ) -> None:
         super().__init__(out, err, clock)
         self._runtime = runtime
-        self._deltas = deltas
+        self._reasoning: set[str] = set()
+        self._partial = _PartialMessages(self._send_partial) if deltas else None
         self._only_result = only_result
         self._messages: dict[str, AssistantMessage] = {}
         self._usage: dict[str, Usage] = defaultdict(Usage)
@@ -345,6 +405,47 @@ class ClaudeLines(_ForeignLines):
         message: JsonObject = {"role": "user", "content": content}
         self._add(part, {"type": "user", "message": message})
 
+    def take(self, event: events.Event) -> None:
+        if self._partial is not None:
+            self._take_partial(self._partial, event)
+        super().take(event)
+        if self._partial is not None and isinstance(event, events.ResponseEnded):
+            self._partial.end(event)
+
+    def _take_partial(self, partial: _PartialMessages, event: events.Event) -> None:
+        match event:
+            case events.PartUpdated(part=TextPart() | ReasoningPart() | ToolPart() as part):
+                message = self._messages.get(part.message_id)
+                if message is not None and not is_open(part):
+                    partial.end_block(part.session_id, part.message_id, part.id)
+                elif message is not None and self._first(f"{part.id} block"):
+                    usage = _claude_usage(Usage())
+                    begun: JsonObject = {**self._message(message.id, []), "usage": usage}
+                    partial.begin_block(part, begun, self._begun_block(part))
+            case events.PartDelta(field="raw") as delta:
+                partial.add(delta, {"type": "input_json_delta", "partial_json": delta.delta})
+            case events.PartDelta() as delta:
+                kind = "thinking" if delta.part_id in self._reasoning else "text"
+                partial.add(delta, {"type": f"{kind}_delta", kind: delta.delta})
+            case events.PartRemoved(message_id=message_id):
+                partial.discard(message_id)
+            case events.ResponseEnded(session_id=session_id, message_id=message_id):
+                partial.end_block(session_id, message_id)
+            case _:
+                pass
+
+    def _begun_block(self, part: TextPart | ReasoningPart | ToolPart) -> JsonObject:
+        if isinstance(part, ToolPart):
+            name = self.tool_name(part.tool)
+            return {"type": "tool_use", "id": part.id, "name": name, "input": {}}
+        if isinstance(part, TextPart):
+            return {"type": "text", "text": ""}
+        self._reasoning.add(part.id)
+        return {"type": "thinking", "thinking": "", "signature": ""}
+
+    def _send_partial(self, session_id: str, event: JsonObject) -> None:
+        self._send(session_id, type="stream_event", event=event)
+
     def _response_ended(self, ended: events.ResponseEnded) -> None:
         self._release(ended.message_id, ended.usage)
 
@@ -380,28 +481,23 @@ class ClaudeLines(_ForeignLines):
         self._usage[message.model] += part.usage or Usage()
         self._costs[message.model] += part.cost or 0
         if part.session_id == self._session:
-            reasons = {"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens"}
-            self._stop_reason = reasons.get(part.finish or "", part.finish or "")
-
-    def _delta(self, delta: events.PartDelta) -> None:
-        if self._deltas:
-            kind = "thinking" if delta.part_id in self._reasoning else "text"
-            change: JsonObject = {"type": f"{kind}_delta", kind: delta.delta}
-            event: JsonObject = {"type": "content_block_delta", "index": 0, "delta": change}
-            self._send(delta.session_id, type="stream_event", event=event)
+            self._stop_reason = _STOP_REASONS.get(part.finish, part.finish or "")
 
     def _said(self, part: TextPart | ReasoningPart | ToolPart, block: JsonObject) -> None:
-        message = self._messages.get(part.message_id)
-        said: JsonObject = {
-            "id": part.message_id,
+        said = self._message(part.message_id, [block])
+        self._add(part, {"type": "assistant", "message": said})
+
+    def _message(self, message_id: str, content: list[Json]) -> JsonObject:
+        message = self._messages.get(message_id)
+        return {
+            "id": message_id,
             "type": "message",
             "role": "assistant",
             "model": message.model if message else "",
-            "content": [block],
+            "content": content,
             "stop_reason": None,
             "stop_sequence": None,
         }
-        self._add(part, {"type": "assistant", "message": said})
 
     def servers(self) -> list[Json]:
         """Return the MCP servers with their states."""

@@ -227,12 +227,72 @@ def test_claudes_result_alone(installed: InstalledProgram, scripted: ServerThrea
     assert (result["type"], result["result"]) == ("result", "Done.")
 
 
+def streamed(events: list[dict]) -> list[list[dict]]:
+    """Return the events of each streamed message, which begin and end as they should."""
+    found: list[list[dict]] = []
+    for event in (e["event"] for e in events if e["type"] == "stream_event"):
+        if event["type"] == "message_start":
+            found.append([])
+        found[-1].append(event)
+    for message in found:
+        assert [event["type"] for event in message[-2:]] == ["message_delta", "message_stop"]
+    return found
+
+
+def blocks_of(message: list[dict]) -> list[dict]:
+    """Return the blocks of a streamed message, assembled as readers of the API do."""
+    blocks: list[dict] = []
+    is_open = False
+    for event in message[1:-2]:
+        kind = event["type"].removeprefix("content_block_")
+        assert event["index"] == len(blocks) - is_open, "blocks are counted from 0"
+        assert is_open == (kind != "start"), "one block is open at a time"
+        if kind == "start":
+            blocks.append({**event["content_block"], "json": ""})
+        elif kind == "delta":
+            delta = event["delta"]
+            name = delta["type"].removesuffix("_delta")
+            key, value = ("json", "partial_json") if name == "input_json" else (name, name)
+            blocks[-1][key] += delta[value]
+        is_open = kind != "stop"
+    return blocks
+
+
 def test_claudes_partial_messages(installed: InstalledProgram, scripted: ServerThread) -> None:
-    scripted.server.script(answer(Reason("hm"), Text("one "), Text("two")))
+    work(scripted)
     events = lines(run(installed, "go", "--format", "claude", "--deltas"))
-    deltas = [e["event"]["delta"] for e in events if e["type"] == "stream_event"]
-    assert "".join(delta.get("text", "") for delta in deltas) == "one two"
-    assert "".join(delta.get("thinking", "") for delta in deltas) == "hm"
+    first, last = streamed(events)
+    thinking, text, *calls = blocks_of(first)
+    assert thinking == {"type": "thinking", "thinking": "hm", "signature": "", "json": ""}
+    assert text == {"type": "text", "text": "I look.", "json": ""}
+    said = [b for e in events if e["type"] == "assistant" for b in e["message"]["content"]]
+    whole = {block["id"]: block for block in said if block["type"] == "tool_use"}
+    assert [json.loads(call["json"]) for call in calls] == [
+        whole[call["id"]]["input"] for call in calls
+    ]
+    assert [call["name"] for call in calls] == ["Read", "Bash"]
+    assert [block["text"] for block in blocks_of(last)] == ["Done."]
+    assert [each[-2]["delta"]["stop_reason"] for each in (first, last)] == ["tool_use", "end_turn"]
+    assert [each[-2]["usage"]["output_tokens"] for each in (first, last)] == [10, 20]
+    begun = [each[0]["message"] for each in (first, last)]
+    assert [each["id"] for each in begun] == list(
+        dict.fromkeys(e["message"]["id"] for e in events if e["type"] == "assistant")
+    )
+    assert all(each["content"] == [] and each["model"] for each in begun)
+    # The complete lines of a response come before its end.
+    kinds = [e["event"]["type"] if e["type"] == "stream_event" else e["type"] for e in events]
+    assert kinds.index("assistant") < kinds.index("message_stop") < kinds.index("user")
+
+
+def test_a_discarded_attempt_begins_its_streamed_message_anew(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script((Reason("lost"), Text("lost"), Cut()), answer(Text("whole")))
+    events = lines(run(installed, "go", "--format", "claude", "--deltas"))
+    parts = [e["event"] for e in events if e["type"] == "stream_event"]
+    starts = [at for at, event in enumerate(parts) if event["type"] == "message_start"]
+    assert len(starts) == 2
+    assert [block["text"] for block in blocks_of(parts[starts[-1] :])] == ["whole"]
 
 
 def test_a_sub_agent_is_part_of_claudes_lines_only(
