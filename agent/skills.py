@@ -42,6 +42,8 @@ class Skill:
     """Its ``SKILL.md``."""
     hidden: bool = False
     """True if the model is not offered it."""
+    is_command: bool = True
+    """False if only the model loads it."""
 
     @property
     def folder(self) -> Path:
@@ -141,7 +143,13 @@ def _skill(path: Path) -> Skill:
         raise ValueError("it has no description")
     if len(description) > MAX_DESCRIPTION:
         description = description[: MAX_DESCRIPTION - 1] + "…"
-    return Skill(name, description, path, document.fields.get("disable-model-invocation") is True)
+    return Skill(
+        name,
+        description,
+        path,
+        hidden=document.text("disable-model-invocation").lower() == "true",
+        is_command=document.text("user-invocable").lower() != "false",
+    )
 
 
 def _first_line(document: Document) -> str:

@@ -170,8 +170,8 @@ def _from_claude_agent(given: JsonObject) -> JsonObject:
 
 
 def _words(listed: Json) -> list[str]:
-    """Return the entries of a list, which can be written as a text with commas."""
-    names = re.split(r",(?![^()]*\))", listed) if isinstance(listed, str) else listed
+    """Return the entries of a list, which can be written as a text with commas or blanks."""
+    names = re.split(r"[,\s](?![^()]*\))", listed) if isinstance(listed, str) else listed
     words = (str(name).strip() for name in (names if isinstance(names, list) else ()))
     return [word for word in words if word]
 

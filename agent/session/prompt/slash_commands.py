@@ -40,6 +40,11 @@ from agent.tools.pipeline import CallFailed, Pipeline
 
 SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"
 
+ONLY_FOR_MODEL = (
+    "The skill {name} is no command, since its SKILL.md has user-invocable: false. "
+    "Ask the agent to use it."
+)
+
 
 class _SilentObserver:
     """The observer of a call that is not part of a message; the question shows its subject."""
@@ -80,8 +85,18 @@ class SlashCommands:
         """Return all commands, by name."""
         found = await self._guidance.find_skills()
         taken = {known.name for known in self._own}
-        skills = [_skill_command(s) for s in found.skills.values() if s.name not in taken]
+        skills = [
+            _skill_command(skill)
+            for skill in found.skills.values()
+            if skill.is_command and skill.name not in taken
+        ]
         return tuple(sorted((*self._own, *skills), key=lambda known: known.name))
+
+    async def unknown(self, name: str, *others: str) -> CommandError:
+        """Return the error for a command that does not exist; *others* exist too."""
+        if name in (await self._guidance.find_skills()).skills:
+            return CommandError(ONLY_FOR_MODEL.format(name=name))
+        return unknown_command(name, (*(each.name for each in await self.all()), *others))
 
     async def prompt(
         self, name: str, argument: str, session: Session, base: PromptInput, piped: str = ""
@@ -94,7 +109,7 @@ class SlashCommands:
         known = await self.all()
         command = find_command(known, name)
         if command is None:
-            raise unknown_command(name, (each.name for each in known))
+            raise await self.unknown(name)
         agent = command.agent or base.agent or session.agent
         self._agents.get(agent)
         call = partial(self._call, command, session, agent)

@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from agent.custom_commands import find_command, joined_texts, parse_slash, unknown_command
+from agent.custom_commands import find_command, joined_texts, parse_slash
 from agent.records.messages import Session
 from agent.runtime.headless import HeadlessRun
 from agent.session.api import Mention, PromptInput
@@ -43,7 +43,7 @@ async def prompt_of(
     if find_command(known, name) is None:
         if not arguments.command and _is_path(name):
             return base
-        raise unknown_command(name, (*(each.name for each in known), "init"))
+        raise await runtime.commands.unknown(name, "init")
     made = await headless.command_prompt(name, argument, session, base, piped)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 

@@ -175,6 +175,13 @@ def test_agents_have_the_names_and_settings_of_their_program(setting: Setting) -
     assert not agents.find("o")
 
 
+@pytest.mark.parametrize("tools", ["Read, Bash(git log *)", "Read Bash(git log *)", "[Read, Bash]"])
+def test_tools_of_an_agent_are_separated_by_commas_or_blanks(setting: Setting, tools: str) -> None:
+    setting.theirs(f"---\ndescription: d\ntools: {tools}\n---\nx", ".claude/agents/few.md")
+    agents = Agents(load_config(setting.project, setting.project, setting.env, trusted=True))
+    assert agents.offered_tools("few", ("read", "bash", "edit", "write")) == {"read", "bash"}
+
+
 def test_what_has_no_effect_in_agents_is_named_once_for_their_folder(setting: Setting) -> None:
     for name in "abc":
         setting.theirs("---\nmemory: project\nmodel: opus\n---\nx", f".claude/agents/{name}.md")

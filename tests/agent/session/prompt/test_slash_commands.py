@@ -8,7 +8,7 @@ from agent.records.errors import CommandError
 from agent.records.messages import SubtaskPart, TextPart, ToolPart
 from agent.session.api import PromptInput
 from tests.support.harness import Harness, open_harness
-from tests.support.script import Text, answer
+from tests.support.script import Call, Text, answer
 
 COMMANDS = {
     "fix": {"template": "Fix $1. Look at @README.md.", "agent": "plan"},
@@ -117,6 +117,22 @@ async def test_a_skill_is_a_command_unless_one_has_its_name(tmp_path):
         harness.server.script(answer(Text("Clean.")))
         await send(harness, "clean", "here")
         assert "Sweep here !`x`." in last_user(harness.server.requests[0].body)
+
+
+async def test_a_skill_for_the_model_only_is_no_command(tmp_path):
+    folder = tmp_path / "home/.claude/skills/rules"
+    folder.mkdir(parents=True)
+    head = "name: rules\ndescription: The rules.\nuser-invocable: false"
+    (folder / "SKILL.md").write_text(f"---\n{head}\n---\nWATER THE PLANTS")
+    async with open_harness(tmp_path) as harness:
+        assert "rules" not in {each.name for each in await harness.runtime.commands.all()}
+        with pytest.raises(CommandError, match="Ask the agent to use it"):
+            await send(harness, "rules", "")
+        harness.server.script(answer(Call("skill", {"name": "rules"})), answer(Text("ok")))
+        await harness.turn(await harness.session(), "go")
+        first, second = harness.server.requests
+        assert "- rules: The rules." in str(first.body["messages"])
+        assert "WATER THE PLANTS" in str(second.body["messages"])
 
 
 async def test_an_agent_mentioned_with_at_gets_the_work(tmp_path):
