@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from agent.process.tree import MARKER, ProcessTree, become_subreaper
+from agent.process.watchdog import forget, watch
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 
@@ -49,6 +50,7 @@ class ServerProcess:
         self.stdin = process.stdin
         self.stdout = process.stdout
         self._process = process
+        self._mark = mark
         self._tree = ProcessTree(mark, process.pid)
         self._last: deque[str] = deque(maxlen=LAST_LINES)
         self._errors = asyncio.create_task(self._read_errors(), name="errors of a language server")
@@ -72,16 +74,22 @@ class ServerProcess:
     ) -> "ServerProcess":
         become_subreaper()
         mark = new_id("cal")
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=root,
-            env={**env, MARKER: mark},
-            start_new_session=True,
-            limit=READ_LIMIT,
-        )
+        watch(mark)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=root,
+                env={**env, MARKER: mark},
+                start_new_session=True,
+                limit=READ_LIMIT,
+            )
+        except BaseException:
+            forget(mark)
+            raise
+        watch(mark, process.pid)
         return cls(process, mark)
 
     @property
@@ -132,6 +140,7 @@ class ServerProcess:
                 break
             await asyncio.sleep(0.01)
         await self._process.wait()
+        forget(self._mark)
         self._errors.cancel()
         await asyncio.gather(self._errors, return_exceptions=True)
         # asyncio has no call for it: pipes that are not read to the end stay open otherwise.

@@ -17,6 +17,7 @@ from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
 from agent.process.tree import LINUX, MARKER, ProcessTree
+from agent.process.watchdog import forget, watch
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
@@ -185,6 +186,7 @@ class Connection:
 
         if self.transport == "stdio":
             self.log = ErrorLog()
+            watch(self._mark)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self.server.connect_timeout):
@@ -196,6 +198,7 @@ class Connection:
         finally:
             if self.log is not None:
                 self.log.close()
+                forget(self._mark)
 
     async def _enter_sandbox(self) -> None:
         """Put the program into the sandbox of its settings. Raises ``SandboxUnavailable``, and

@@ -17,6 +17,7 @@ from agent.process.sandbox.launcher import (
     launch,
 )
 from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper, reap_sandboxes
+from agent.process.watchdog import forget, watch
 from agent.records.ids import new_id
 
 GRACE = 0.25
@@ -49,15 +50,18 @@ class ShellProcess:
         become_subreaper()
         self._id = new_id("cal")
         self.output, writing = os.pipe()
+        watch(self._id)
         try:
             os.set_blocking(self.output, False)
             _enlarge(writing)
             self._process = _start(argv, directory, {**env, MARKER: self._id}, writing)
         except BaseException:
             os.close(self.output)
+            forget(self._id)
             raise
         finally:
             os.close(writing)
+        watch(self._id, self._process.pid)
         self._supervised = has_supervisor(argv)
         self.tree = ProcessTree(self._id, self._process.pid, supervised=self._supervised)
         _trees[self._id] = (self.tree, self._process)
@@ -99,7 +103,7 @@ class ShellProcess:
 
     def unregister(self) -> None:
         """Nothing of the call is left: it needs no end at program exit."""
-        _trees.pop(self._id, None)
+        unregister(self._id)
 
 
 def _start(argv: tuple[str, ...], directory: str, env: Mapping[str, str], output: int) -> Child:
@@ -183,10 +187,12 @@ async def end_tree(
 def register(call_id: str, tree: ProcessTree) -> None:
     """End *tree* with the program, unless it is forgotten before."""
     _trees[call_id] = (tree, None)
+    watch(call_id)
 
 
 def unregister(call_id: str) -> None:
     _trees.pop(call_id, None)
+    forget(call_id)
 
 
 def reap_finished() -> None:
@@ -195,7 +201,7 @@ def reap_finished() -> None:
     for call_id, (tree, process) in list(_trees.items()):
         ended = process is None or process.returncode is not None
         if ended and not tree.has_leftovers():
-            _trees.pop(call_id, None)
+            unregister(call_id)
 
 
 def kill_all() -> None:
@@ -208,4 +214,5 @@ def kill_all() -> None:
         if not alive:
             break
         time.sleep(0.01)
-    _trees.clear()
+    for call_id in list(_trees):
+        unregister(call_id)

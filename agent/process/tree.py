@@ -13,9 +13,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.records.frozen import frozen
 
@@ -248,11 +249,12 @@ class ProcessTree:
 
 
 class ForeignProcessTree(ProcessTree):
-    """The processes of a call that another program started: those with its marker, and what
-    came of those, on the whole machine."""
+    """The processes of a call that another program started, on the whole machine: those with its
+    marker, those *seen* before (pids, with when they started), and what came of all these."""
 
-    def __init__(self, call_id: str) -> None:
+    def __init__(self, call_id: str, seen: Mapping[int, int] = MappingProxyType({})) -> None:
         super().__init__(call_id, session=-1)
+        self._seen.update(seen)
         self.shell_reaped = True  # there is no group of ours, only processes with the marker
 
     def scan(self) -> list[ProcessInfo]:

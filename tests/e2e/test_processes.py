@@ -285,7 +285,35 @@ def test_no_language_server_outlives_the_program(
         terminal.until(lambda: bool(processes_with(mark)), "the server never ran")
         terminal.signal(getattr(signal, way))
         terminal.exit_code()
-        terminal.until(lambda: not processes_with(mark), "the server lives on")
+
+
+PLACES = ("command", "in a sandbox", "background", "own command", "hook", "mcp", "check")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_outlives_a_killed_program(
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, place: str
+) -> None:
+    mark = f"600.{os.getpid() % 10_000:04}"
+    line = f"trap '' TERM; echo begun; sleep {mark}; true"
+    more: dict[str, object] = {"bash": {"sandbox": "auto" if place == "in a sandbox" else "off"}}
+    if place == "hook":
+        more["hooks"] = {"PreToolUse": [{"hooks": [{"type": "command", "command": line}]}]}
+    if place == "mcp":
+        deaf = {"type": "local", "command": ["bash", "-c", line]}
+        more["mcp"] = {"deaf": deaf}
+    allow_everything(installed, scripted, **more)
+    background = {"run_in_background": True} if place == "background" else {}
+    scripted.server.script(answer(Call("bash", {"command": line, **background})))
+    scripted.server.always(answer(Text("all done")))
+    words = {"own command": f"!{line}", "check": f'/goal it ends --check "{line}"', "mcp": ""}
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        if said := words.get(place, "go"):
+            terminal.enter(said)
+        terminal.until(lambda: bool(processes_with(f"sleep {mark}")), "the command never ran")
+        terminal.signal(signal.SIGKILL)
+        terminal.exit_code()
 
 
 def test_a_redirected_response_is_plain_text(

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.harness import config_for, environment, write_config
 from tests.support.model_server import ModelServer
-from tests.support.terminal import Terminal, pids, read_of
+from tests.support.terminal import Terminal, command_line, pids, read_of, wait_for_end
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,22 +56,24 @@ def left_as_found(terminal: Terminal, installed: InstalledProgram) -> None:
     assert b"Traceback" not in terminal.raw, terminal.screen
     if not terminal.hung_up and code != -signal.SIGKILL:
         assert terminal.modes_now == terminal.modes_before
-    terminal.until(lambda: not started_in(installed.home), f"{started_in(installed.home)} live on")
+    wait_for_end(lambda: pids_of(installed.home))
     stored = installed.home / "data" / "sessions.db"
     if stored.is_file() and stored.read_bytes()[:16] == b"SQLite format 3\0":
         with closing(sqlite3.connect(stored)) as database:
             assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def started_in(home: Path) -> list[str]:
-    """Return the command lines of the living processes whose home is *home*."""
+def pids_of(home: Path) -> list[int]:
+    """Return the living processes whose home is *home*."""
     mark = f"HOME={home}".encode()
     return [
-        line
-        for pid in pids()
-        if mark in read_of(pid, "environ").split(b"\0")
-        and (line := read_of(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace"))
+        pid for pid in pids() if mark in read_of(pid, "environ").split(b"\0") and command_line(pid)
     ]
+
+
+def started_in(home: Path) -> list[str]:
+    """Return the command lines of the living processes whose home is *home*."""
+    return [command_line(pid) for pid in pids_of(home)]
 
 
 class ServerThread:

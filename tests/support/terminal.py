@@ -261,14 +261,25 @@ def pids() -> list[int]:
     return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
 
 
+def command_line(pid: int) -> str:
+    """Return the command line of a process; nothing once it has ended."""
+    return read_of(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace")
+
+
 def processes_with(word: str) -> list[str]:
     """Return the command lines of living processes that contain *word*."""
-    found = []
-    for pid in pids():
-        line = read_of(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace")
-        if word in line:
-            found.append(line)
-    return found
+    return [line for pid in pids() if word in (line := command_line(pid))]
+
+
+def wait_for_end(found: Callable[[], list[int]]) -> None:
+    """Wait until all processes that *found* returns have ended, also after the program."""
+    while living := found():
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError):
+                process = os.pidfd_open(pid)
+                ended, _, _ = select.select([process], [], [], GUARD)
+                os.close(process)
+                assert ended, f"{command_line(pid)} lives on"
 
 
 def read_of(pid: int, name: str) -> bytes:
