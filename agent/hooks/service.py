@@ -17,6 +17,10 @@ FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})
 """Events that are blocked when a hook fails or is late: it may have wanted to object. Hooks of
 Claude Code are only reported then, as there: many need programs that not every machine has."""
 
+INFORMED_EVENTS: frozenset[HookEvent] = frozenset(
+    {"SessionStart", "SessionEnd", "Notification", "SubagentStart", "TaskCompleted"}
+)
+"""Events that no hook can refuse. Many a failed program exits with the code of an objection."""
 
 BACKGROUND_TIMEOUT = 3.0
 """Seconds that hooks in the background get when the program ends."""
@@ -73,7 +77,7 @@ class Hooks:
 
     async def _run_one(self, hook: Hook, call: HookCall) -> HookAnswer:
         try:
-            return await run_hook(hook, call, self._programs)
+            return _effective(await run_hook(hook, call, self._programs), call.event)
         except HookFailed as error:
             sentence = f"The hook {hook.label} ({hook.event}, {hook.source}) {error}."
             failed = PluginFailed(hook.source, sentence) if hook.function else Notice(sentence)
@@ -81,6 +85,13 @@ class Hooks:
             if call.event in FAIL_CLOSED_EVENTS and not hook.uses_claude_names:
                 return HookAnswer(decision="deny", reason=sentence)
             return NO_ANSWER
+
+
+def _effective(answer: HookAnswer, event: HookEvent) -> HookAnswer:
+    """Return *answer*. Raises ``HookFailed`` for an objection where none has an effect."""
+    if answer.decision == "deny" and event in INFORMED_EVENTS:
+        raise HookFailed(f"objects, which has no effect here: {answer.reason.rstrip('.')}")
+    return answer
 
 
 def _without_secrets(answer: HookAnswer) -> HookAnswer:

@@ -32,6 +32,17 @@ async def test_hooks_run_at_the_start_and_end_of_a_session(tmp_path, script):
     assert end["reason"] == "exit"
 
 
+async def test_an_objection_to_what_has_happened_is_reported(tmp_path, script):
+    """A script that Python cannot open ends with the same exit code as an objection."""
+    hooks = {"SessionStart": [script("echo 'no such file' >&2; exit 2", name="start")]}
+    async with open_harness(tmp_path, hooks=hooks) as harness:
+        harness.server.script(answer(Text("Hello.")))
+        await harness.turn(await harness.session(), "Hi")
+        (notice,) = (e.message for e in harness.events if isinstance(e, Notice))
+        assert "(SessionStart, " in notice
+        assert notice.endswith("objects, which has no effect here: no such file.")
+
+
 async def test_a_prompt_is_refused_before_it_is_stored(tmp_path, script):
     hooks = {"UserPromptSubmit": [script("echo 'holds a key' >&2; exit 2")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
