@@ -1,5 +1,6 @@
 """The steps of the command ``/merge`` for every front end."""
 
+import asyncio
 from pathlib import Path
 from typing import cast
 
@@ -7,7 +8,7 @@ from agent.records.errors import NothingToDo
 from agent.records.messages import Session
 from agent.runtime.merging import MergeMode, merge, merge_base
 from agent.runtime.runtime import Runtime
-from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
+from agent.runtime.worktrees import Worktree, Worktrees, as_prepared, find_worktree
 from agent.session.review.changes import ReviewedChanges, worktree_changes
 from agent.transfer.document import diff_text
 
@@ -52,8 +53,9 @@ def known_worktree(runtime: Runtime, session: Session | None, name: str) -> Work
 
 
 async def merge_changes(worktree: Worktree) -> ReviewedChanges:
-    """Return what *worktree* changed since it left its source. Raises ``WorktreeError``."""
-    return await worktree_changes(Path(worktree.folder), worktree.name, await merge_base(worktree))
+    """Return what was changed in *worktree* since it left its source. Raises ``WorktreeError``."""
+    base, prepared = await merge_base(worktree), await asyncio.to_thread(as_prepared, worktree)
+    return await worktree_changes(Path(worktree.folder), worktree.name, base, prepared)
 
 
 async def merge_work(worktree: Worktree, how: str, session: Session | None) -> str:

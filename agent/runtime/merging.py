@@ -16,7 +16,7 @@ from agent.runtime.worktree_git import (
     run_once,
     uncommitted_files,
 )
-from agent.runtime.worktrees import Worktree, require_branch
+from agent.runtime.worktrees import Worktree, as_prepared, require_branch, uncommitted_work
 
 MergeMode = Literal["merge", "squash", "patch"]
 """A merge commit or fast-forward; one staged change; changes of the files alone."""
@@ -89,14 +89,19 @@ async def merge(worktree: Worktree, mode: MergeMode, message: str) -> str:
 
 
 async def _commit(worktree: Worktree, message: str) -> None:
-    """Commit what is not committed in *worktree*."""
-    if not await uncommitted_files(Path(worktree.folder)):
+    """Commit the work that is not committed in *worktree*."""
+    if not await uncommitted_work(worktree):
         return
     repository = await asyncio.to_thread(find_repository, Path(worktree.folder))
     if repository is None:
         raise WorktreeError(f"The worktree {worktree.name} no longer exists.")
-    for words in (("add", "--all"), ("commit", "--quiet", "-m", message or worktree.name)):
-        result = await run_once(repository, *words)
+    prepared = await asyncio.to_thread(as_prepared, worktree)
+    named = "\0".join((".", *(f":(exclude,literal){name}" for name in prepared)))
+    for words, given in (
+        (("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"), named.encode()),
+        (("commit", "--quiet", "-m", message or worktree.name), None),
+    ):
+        result = await run_once(repository, *words, given=given)
         if not result.ok:
             raise WorktreeError(FAILED.format(reason=reason_in(result.errors)))
 

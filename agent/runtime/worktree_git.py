@@ -1,9 +1,10 @@
 """Git commands for worktrees, without the configuration of the repository."""
 
 import asyncio
+import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agent.git import (
@@ -95,6 +96,25 @@ async def uncommitted_files(root: Path) -> list[str]:
     words = ("--porcelain", "-z", "--untracked-files=all", "--no-renames")
     output = await git_answer(str(root), "status", *words)
     return [entry[3:] for entry in output.split("\0") if entry[2:3] == " "]
+
+
+def digests(root: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return a digest of each file below *root*, "" for a missing one; without those that cannot
+    be read, such as repositories inside."""
+    found = {name: _digest(root / name) for name in names}
+    return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        if path.is_symlink():
+            return f"-> {path.readlink()}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None
 
 
 def reason_in(errors: str) -> str:

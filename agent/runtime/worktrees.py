@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -36,6 +36,7 @@ from agent.records.errors import WorktreeError
 from agent.records.frozen import frozen
 from agent.runtime.worktree_git import (
     counted,
+    digests,
     git_answer,
     reason_in,
     require_git,
@@ -49,6 +50,9 @@ BRANCHES = "opencode/"
 """The beginning of the branches' names."""
 SETUP_TIMEOUT = 1_800.0
 """Seconds for the setup command."""
+MAX_PREPARED = 5_000
+"""Files that are noted as prepared; of more, all count as work."""
+
 MAX_NESTED = 8
 """Worktrees that were made from worktrees."""
 MAX_OUTPUT = 8_000
@@ -70,6 +74,9 @@ class Worktree:
     """The root of the work tree that it was made from."""
     commit: str
     """The commit that it began with."""
+    prepared: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The digests of the files that were not committed when it was ready for use: they were copied,
+    or written by the setup command, and are no work."""
 
     @property
     def record(self) -> Path:
@@ -197,7 +204,8 @@ class Worktrees:
             f"The worktree starts from the last commit, without your changes to {counted(changed)}."
         )
         notices = (without,) if changed else ()
-        return worktree, (*notices, *await _set_up(worktree, config, env))
+        notices = (*notices, *await _set_up(worktree, config, env))
+        return await _noted(worktree), notices
 
     async def remove(self, worktree: Worktree) -> str:
         """Remove a clean worktree; return what was done. Its branch stays unless it is merged.
@@ -205,7 +213,7 @@ class Worktrees:
         Raises ``WorktreeError`` for one with changes that are not committed.
         """
         await require_branch(worktree)
-        if changed := await uncommitted_files(Path(worktree.folder)):
+        if changed := await uncommitted_work(worktree):
             raise WorktreeError(
                 f"The worktree {worktree.name} is kept: {counted(changed)} "
                 f"{'is' if len(changed) == 1 else 'are'} not committed ({', '.join(changed[:3])})."
@@ -231,6 +239,7 @@ class Worktrees:
         words = ("--name-only", "-z", worktree.commit, "--")
         listed = await git_answer(worktree.folder, "diff", *words)
         names = {*listed.split("\0"), *await uncommitted_files(Path(worktree.folder))}
+        names -= await asyncio.to_thread(as_prepared, worktree)
         return tuple(sorted(name for name in names if name))
 
     async def discard_unchanged(self, worktree: Worktree) -> bool:
@@ -295,6 +304,34 @@ class Worktrees:
         store = TrustStore(self._paths.data)
         if (answer := store.load(Path(worktree.source))) is not None:
             store.save(Path(worktree.folder), answer)
+
+
+def as_prepared(worktree: Worktree) -> frozenset[str]:
+    """Return the files of *worktree* that are still as it was prepared for use."""
+    now = digests(Path(worktree.folder), worktree.prepared)
+    return frozenset(name for name, _ in now.items() & worktree.prepared.items())
+
+
+async def uncommitted_work(worktree: Worktree) -> list[str]:
+    """Return the files of *worktree* that are not committed and were changed since it was prepared.
+    Raises ``WorktreeError`` if git does not tell."""
+    changed = await uncommitted_files(Path(worktree.folder))
+    prepared = await asyncio.to_thread(as_prepared, worktree)
+    return [name for name in changed if name not in prepared]
+
+
+async def _noted(worktree: Worktree) -> Worktree:
+    """Note in the record of *worktree* which files it was prepared with; return it. Where that
+    fails, all files count as work."""
+    with contextlib.suppress(WorktreeError, OSError):
+        found = await uncommitted_files(Path(worktree.folder))
+        names = [name for name in found if "\ufffd" not in name]  # that is not its whole name
+        if names and len(names) <= MAX_PREPARED:
+            prepared = await asyncio.to_thread(digests, Path(worktree.folder), names)
+            noted = replace(worktree, prepared=prepared)
+            write_private(worktree.record, json.dumps(asdict(noted)))
+            return noted
+    return worktree
 
 
 async def require_branch(worktree: Worktree) -> None:

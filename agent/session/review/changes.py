@@ -7,6 +7,7 @@ be reverted and kept again.
 import asyncio
 import contextlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from agent.files.disk import load
@@ -45,8 +46,11 @@ class ReviewedChanges:
     session_id: str = ""
 
 
-async def working_tree_changes(root: Path, base: str = "") -> ReviewedChanges:
-    """Return what differs from the last commit, or from the commit *base*, with new files.
+async def working_tree_changes(
+    root: Path, base: str = "", without: Collection[str] = ()
+) -> ReviewedChanges:
+    """Return what differs from the last commit, or from the commit *base*, with new files. Those of
+    *without* are left out.
 
     Raises ``NothingToDo`` where there is no repository or git does not answer.
     """
@@ -61,13 +65,15 @@ async def working_tree_changes(root: Path, base: str = "") -> ReviewedChanges:
     if listed is None or others is None:
         known = await asyncio.to_thread(find_repository, root)
         raise NothingToDo(NO_REPOSITORY if known is None else NO_ANSWER)
-    return await asyncio.to_thread(_from_git, root, listed, others)
+    return await asyncio.to_thread(_from_git, root, listed, others, without)
 
 
-def _from_git(root: Path, listed: str, others: str) -> ReviewedChanges:
+def _from_git(root: Path, listed: str, others: str, without: Collection[str]) -> ReviewedChanges:
     files: list[ReviewedFile] = []
     binary: list[str] = []
     for parsed in parse_unified_diff(listed):
+        if parsed.block.path in without:
+            continue
         if parsed.binary:
             binary.append(parsed.block.path)
             continue
@@ -75,7 +81,7 @@ def _from_git(root: Path, listed: str, others: str) -> ReviewedChanges:
         old = None if change == "create" else parsed.old
         new = None if change == "delete" else parsed.new
         files.append(reviewed_file(parsed.block.path, old, new))
-    new_paths = [path for path in others.split("\0") if path]
+    new_paths = [path for path in others.split("\0") if path and path not in without]
     for path in new_paths[:MAX_UNTRACKED]:
         text = _text_of(root / path)
         if text is None:
@@ -117,10 +123,12 @@ async def branch_changes(root: Path, base: str = "") -> ReviewedChanges:
     return ReviewedChanges(f"the changes since {base}", found.files, found.notes)
 
 
-async def worktree_changes(root: Path, name: str, base: str) -> ReviewedChanges:
-    """Return what the worktree *name*, whose root is *root*, changed since the commit *base*.
-    Raises ``NothingToDo``."""
-    found = await working_tree_changes(root, base)
+async def worktree_changes(
+    root: Path, name: str, base: str, without: Collection[str] = ()
+) -> ReviewedChanges:
+    """Return what the worktree *name*, whose root is *root*, changed since the commit *base*,
+    except in the files of *without*. Raises ``NothingToDo``."""
+    found = await working_tree_changes(root, base, without)
     return ReviewedChanges(f"the worktree {name}", found.files, found.notes)
 
 

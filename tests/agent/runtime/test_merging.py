@@ -10,6 +10,7 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.records.errors import WorktreeError
+from agent.runtime.merge_command import merge_changes
 from agent.runtime.merging import MergeMode, merge, merge_base
 from agent.runtime.worktree_git import uncommitted_files
 from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
@@ -221,3 +222,48 @@ async def test_the_review_compares_with_the_common_commit(paths: Paths, shop: Pa
     ]
     await merge(made, "merge", "x")
     assert await merge_base(made) == git(made.folder, "rev-parse", "HEAD").strip()
+
+
+PREPARED = {
+    "copy": ("local.txt",),
+    "setup": "echo locked > lock.txt; echo built > built.txt; rm gone.txt; echo two >> b.txt",
+}
+"""Copies and writes files that are not ignored, changes one and removes one."""
+
+
+async def prepared(paths: Paths, shop: Path) -> Worktree:
+    write(shop, b="one\n", gone="one\n", local="mine\n")
+    git(shop, "add", "b.txt", "gone.txt")
+    git(shop, "commit", "-q", "-m", "more")
+    made, _ = await make(paths, shop, **PREPARED)
+    return made
+
+
+async def test_files_that_the_setup_left_are_no_work(paths: Paths, shop: Path) -> None:
+    made = await prepared(paths, shop)
+    assert find_worktree(paths, made.folder) == made
+    assert len(await uncommitted_files(Path(made.folder))) == 5
+    write(made.folder, built="built\n")  # written again
+    assert await Worktrees(paths, shop).changed_files(made) == ()
+    assert await Worktrees(paths, shop).discard_unchanged(made)
+    assert find_worktree(paths, made.folder) is None
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_only_work_is_reviewed_and_merged(paths: Paths, shop: Path, mode: MergeMode) -> None:
+    made = await prepared(paths, shop)
+    write(made.folder, a="theirs\n", lock="by hand\n", **{"[x]": "new\n"})
+    work = ["[x].txt", "a.txt", "lock.txt"]
+    worktrees = Worktrees(paths, shop)
+    assert await worktrees.changed_files(made) == tuple(work)
+    assert not await worktrees.discard_unchanged(made)
+    with pytest.raises(WorktreeError, match="3 files are not committed"):
+        await worktrees.remove(made)
+    assert [file.block.path for file in (await merge_changes(made)).files] == work
+    await merge(made, mode, "x")
+    assert git(made.folder, "show", "--format=", "--name-only").split() == work
+    assert read(shop, "b") == "one\n"
+    assert read(shop, "gone") == "one\n"
+    assert read(shop, "lock") == "by hand\n"
+    assert not (shop / "built.txt").exists()
+    assert "removed" in await worktrees.remove(made)

@@ -114,6 +114,26 @@ async def test_a_worktree_without_changes_is_removed(tmp_path: Path, background:
         assert "opencode" not in git(folder, "worktree", "list", "--porcelain")
 
 
+async def test_what_the_setup_command_writes_is_no_change_of_its_own(tmp_path: Path) -> None:
+    make_project(tmp_path)
+    settings = {**BUILDER, "worktree": {"setup": "echo ready > setup.txt"}}
+    async with open_harness(tmp_path, trust_once=True, **settings) as harness:
+        harness.server.always(
+            Script(
+                *(answer(task(word, "builder")) for word in ("look", "build")),
+                answer(Text("done")),
+                look=[answer(Text("Seen."))],
+                build=[answer(write("b.txt", "two\n")), answer(Text("Built."))],
+            )
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        looked, built = await harness.tools(session)
+        assert "its worktree was removed" in output(looked)
+        assert "(b.txt)" in output(built)
+        assert len(worktrees_of(harness)) == 1
+
+
 async def test_parallel_sub_agents_have_a_worktree_each(tmp_path: Path) -> None:
     make_project(tmp_path)
     holds = {word: Hold() for word in ("alpha", "beta")}
