@@ -93,7 +93,7 @@ def denial_error(evaluated: Sequence[EvaluatedNeed]) -> PermissionRejected | Non
         if one.action == "deny":
             need = one.need
             return PermissionRejected(
-                f"{need.permission} of `{need.pattern}` is {one.reason}. "
+                f"`{need.pattern}` ({need.permission}) is {one.reason}. "
                 "Do it another way or ask the user to change the rule.",
                 by_rule=True,
             )

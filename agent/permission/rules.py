@@ -266,15 +266,15 @@ def evaluate(
             action = strictest(action, rule.action)
         if need.strict and action == "allow":
             action = "ask"
-        return EvaluatedNeed(need, action, need.reason or _unruled(action))
+        return EvaluatedNeed(need, action, need.reason or _unruled(need, action))
     if rule.action == "allow" and need.strict and not _covers(need, rules, deny_wins):
-        return EvaluatedNeed(need, "ask", need.reason or _unruled("ask"))
+        return EvaluatedNeed(need, "ask", need.reason or _unruled(need, "ask"))
     # A rule that allows everything was not written with this program in mind.
     everything = rule.action == "allow" and not rule.pattern.strip("*")
     if everything and (reason := _mentioned_denial(need, denies, ruling)):
         return EvaluatedNeed(need, "ask", reason)
     if rule.action == "ask" and need.incidental and not rule.pattern.strip("*"):
-        return EvaluatedNeed(need, need.floor, _unruled(need.floor))
+        return EvaluatedNeed(need, need.floor, _unruled(need, need.floor))
     if rule.action == "ask" and need.reason:
         return EvaluatedNeed(need, "ask", need.reason)
     return EvaluatedNeed(need, rule.action, _by(rule))
@@ -295,7 +295,7 @@ def _mentioned_denial(
 ) -> str:
     for text in need.mentions:
         if (denied := _within(f" {text}", denies, ruling)) is not None:
-            return f"it may run what is {_by(denied)}"
+            return f"can run what is {_by(denied)}"
     return ""
 
 
@@ -393,5 +393,7 @@ def _by(rule: Rule) -> str:
     return f"{verb} by {rule.permission} `{rule.pattern}` ({rule.source})"
 
 
-def _unruled(action: Action) -> str:
-    return "allowed by default" if action == "allow" else "no rule allows it"
+def _unruled(need: PermissionNeed, action: Action) -> str:
+    if action != "allow":
+        return "no rule allows it"
+    return "only reads" if need.permission == "bash" else "allowed by default"

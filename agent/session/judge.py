@@ -212,12 +212,12 @@ def parse_verdict(response: str, model: str, call: str) -> Verdict:
     try:
         found: Json = json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
-        return none("its response is no verdict")
+        return none("its response is not a verdict")
     values = found if isinstance(found, dict) and found.keys() == _FIELDS else {}
     answer = _ANSWERS.get(str(values.get("verdict")))
     reason = values.get("reason")
     if answer is None or not isinstance(reason, str) or not reason.strip():
-        return none("its response is no verdict")
+        return none("its response is not a verdict")
     if answer == "allow" and (text in call or reason.strip().casefold() in call.casefold()):
         return none("its response repeats text of the call")
     return Verdict(answer=answer, model=model, reason=_one_line(reason).removesuffix("."))
@@ -225,7 +225,7 @@ def parse_verdict(response: str, model: str, call: str) -> Verdict:
 
 def _distinct(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 

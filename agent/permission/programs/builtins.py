@@ -23,6 +23,8 @@ KEYWORDS = word_set(
 )
 _BINARY = word_set("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o")
 """Operators of ``test`` with an operand on each side."""
+SETS_VARIABLE = "sets a variable, which can change what later commands do"
+"""Reason for asking about a variable that more than the line itself can read."""
 _STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
 """Variables that hold text which a shell runs when it starts."""
 
@@ -33,7 +35,7 @@ def variable_reason(names: Sequence[str]) -> str:
     odd = next((name for name in names if not HARMLESS.fullmatch(name)), None)
     if odd is None:
         return ""
-    return f"sets {odd or 'an element of a list'}, which can change what runs"
+    return f"sets {odd or 'an element of a list'}, which can change what the command does"
 
 
 def evaluates_text(base: str, program: Program, words: Sequence[Word]) -> bool:
@@ -57,22 +59,22 @@ def builtin_reason(base: str, program: Program, words: Sequence[Word]) -> str:
             if _may_be(flag, ("-v", "-R")) and word.text not in _BINARY
         ]
         fixed = all(word.literal and ELEMENT.fullmatch(word.text) for word in named)
-        return "" if fixed else f"{base} evaluates a name"
+        return "" if fixed else "can run code that is hidden in the name of a variable"
     if base == "printf" and any(_may_be(word, ("-v",)) for word in words[:1]):
-        return "printf -v sets a variable"
+        return SETS_VARIABLE
     if base == "read":
         names = [text for text in texts if not text.startswith("-")]
         flags = [text for text in texts if text.startswith("-")]
         local = bool(names) and all(LOCAL.fullmatch(name) for name in names)
         if known and local and all(re.fullmatch(r"-[rs]+", flag) for flag in flags):
             return ""
-        return "read may set a variable that changes what runs"
+        return SETS_VARIABLE
     if base == "set":
         harmless = all(re.fullmatch(r"[-+][euCf]*o?|pipefail|errexit|nounset", t) for t in texts)
-        return "" if harmless and texts else "set changes how the shell runs commands"
+        return "" if harmless and texts else "changes how the shell runs the rest of the line"
     if base in ("eval", "trap") and not known:
-        return f"{base} runs text that is known only at run time"
-    return f"{base} changes what later commands mean" if program.changes_shell else ""
+        return "runs code that is not known in advance"
+    return "can change what later commands do" if program.changes_shell else ""
 
 
 def _may_be(word: Word, flags: tuple[str, ...]) -> bool:
@@ -124,6 +126,17 @@ def destroys(program: Program, words: Sequence[Word]) -> bool:
         return True
     options = program.named(destructive=True)
     return any(_is_option(word.text, option) for option in options for word in words)
+
+
+_ENDING = word_set("halt kill killall pkill poweroff reboot shutdown")
+"""Programs that end others."""
+
+
+def loss_reason(base: str) -> str:
+    """Return the reason for asking about a command that ``destroys`` finds."""
+    if base in _ENDING:
+        return "ends running programs"
+    return "can discard changes or history" if base == "git" else "can delete or overwrite data"
 
 
 def uses_network(program: Program, words: Sequence[Word]) -> bool:

@@ -81,14 +81,14 @@ def _parse(words: tuple[Word, ...]) -> GitCall:
     for each in before.options:
         effect = "unknown" if each.option is None else each.option.effect
         if effect != "none" and each.name not in ("--version", "-v"):
-            reason = reason or f"{each.word.text} changes which repository or programs git uses"
+            reason = reason or f"{each.word.text} can make git run other programs"
     if before.unsure is not None:
-        reason = reason or f"the argument {before.unsure.source} may be a flag of git"
+        reason = reason or f"{before.unsure.source} can turn into an option of git"
     at = before.length
     if at >= len(words):
         return GitCall("", (), words, git, before, reason)
     if not words[at].literal:
-        reason = reason or "the subcommand of git is known only at run time"
+        reason = reason or f"the git command ({words[at].source}) is not known in advance"
     name, rest = words[at].text, words[at + 1 :]
     command = _with_shared(name) or UNKNOWN
     given = arguments.parse(command, rest)
@@ -104,11 +104,11 @@ def _parse(words: tuple[Word, ...]) -> GitCall:
 def _side_effect(name: str, command: Command, given: Arguments, rest: Sequence[Word]) -> str:
     """Return the reason why options or the subcommand start other programs, "" if not."""
     if command.wrapper is not None or command.effect == "execute":
-        return f"git {name} starts other programs"
+        return f"git {name} runs other programs"
     if name == "config" and not _only_reads(command, given):
-        return "git config can change what git runs"
+        return "can change which programs git runs"
     if any(word.text.startswith("ext::") for word in rest):
-        return "the address starts a program"
+        return "the address makes git run a program"
     return effect_reason(given)
 
 

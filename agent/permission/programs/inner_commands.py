@@ -60,6 +60,7 @@ _SHELL_OPTIONS = word_set(
     "errexit nounset pipefail noglob noclobber extglob globstar nullglob failglob dotglob"
 )
 """Options of a shell, after ``-o``, that change no command."""
+_UNKNOWN_CODE = "runs code that is not known in advance"
 _ARGUMENT_LIST = re.compile(r":{3,4}\+?")
 _OTHER_INPUT = ("-a", "--arg-file", "-d", "--delimiter")
 """Options with which xargs reads another file, or takes apart what it reads in another way."""
@@ -133,21 +134,25 @@ def _code_after_operands(base: str, known: Program, words: Sequence[Word]) -> In
         flag, joined, value = word.text.partition("=")
         short = re.fullmatch(rf"-[a-zA-Z]*?{letter}(.*)", word.text, re.DOTALL) if letter else None
         if flag in _CODE_OPTIONS and joined:
-            return Inner(codes=(value,), reason=f"{base} runs it elsewhere")
+            return Inner(codes=(value,), reason=_elsewhere_reason(base))
         if flag not in _CODE_OPTIONS and (short is None or word.text.startswith("--")):
             continue
         if short is not None and short[1]:
-            return Inner(codes=(short[1],), reason=f"{base} runs it elsewhere")
+            return Inner(codes=(short[1],), reason=_elsewhere_reason(base))
         rest = words[at + 1 :]
         if not rest:
             return None
         # nix takes words, the others one text; both are read as shell code.
         if not rest[0].literal:
-            return Inner(reason="its code is known only at run time", runs_text=True)
+            return Inner(reason=_UNKNOWN_CODE, runs_text=True)
         code = as_written(rest) if base == "nix" else rest[0].text
         plain = base in ("flock", "sg")
-        return Inner(codes=(code,), reason="" if plain else f"{base} runs it elsewhere")
+        return Inner(codes=(code,), reason="" if plain else _elsewhere_reason(base))
     return None
+
+
+def _elsewhere_reason(base: str) -> str:
+    return f"{base} runs this outside the current shell, where less can be checked"
 
 
 def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
@@ -159,7 +164,7 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
     if inner is not None:
         return inner
     if not all(word.literal for word in words[at : at + wrapper.operands_before]):
-        return Inner(reason=f"an operand of {name} is known only at run time", runs_text=True)
+        return Inner(reason=f"an argument of {name} is not known in advance", runs_text=True)
     # The priority of chrt is optional.
     absent = name == "chrt" and at < len(words) and not words[at].text.isdigit()
     at += 0 if absent else wrapper.operands_before
@@ -171,13 +176,13 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
         if found is None:
             break
         if not is_one_word(words[at]):
-            return Inner(reason=f"{words[at].source} may split into other words", runs_text=True)
+            return Inner(reason=_splits_reason(words[at]), runs_text=True)
         sets.append((found[1], words[at].text[found.end() :]))
         at += 1
     rest = tuple(words[at:])
     if not rest:
         runs_nothing = name in ("exec", "env", "xargs", "command", "builtin")
-        reason = "" if runs_nothing else f"{name} starts something that is not named"
+        reason = "" if runs_nothing else "runs a program that is not named here"
         return Inner(inert=wrapper.inert, sets=tuple(sets), reason=reason, runs_text=bool(reason))
     options = arguments.options
     chdir = wrapper.chdir or any(each.option and each.option.effect == "chdir" for each in options)
@@ -197,18 +202,24 @@ def _of_options(
     for each in options:
         text = each.word.text
         if not each.word.literal:
-            return Inner(reason=f"a flag of {name} is known only at run time", runs_text=True)
+            return Inner(reason=f"an option of {name} is not known in advance", runs_text=True)
         if each.option is not None and each.option.value == "code":
             after = words[each.end :]
             return _after_code(command, _code_of(each, after), after, name)
         priority = name == "nice" and re.fullmatch(r"-\d+", text)
         if not priority and (each.option is None or each.option.effect not in ("none", "chdir")):
-            return Inner(reason=f"the flag {text} of {name} is not known", runs_text=True)
+            return Inner(reason=_option_reason(text), runs_text=True)
         if not all(is_one_word(value) or value.literal for value in each.values):
-            return Inner(
-                reason=f"{each.values[-1].source} may split into other words", runs_text=True
-            )
+            return Inner(reason=_splits_reason(each.values[-1]), runs_text=True)
     return None
+
+
+def _splits_reason(word: Word) -> str:
+    return f"{word.source} can turn into several arguments, and so into another command"
+
+
+def _option_reason(option: str) -> str:
+    return f"it is not known what the option {option} does"
 
 
 def _after_code(command: Command, first: Inner, words: Sequence[Word], name: str) -> Inner:
@@ -225,13 +236,13 @@ def _run(
 ) -> Inner:
     if wrapper.each or wrapper.joined:
         known = all(word.known for word in rest)
-        reason = "" if known else "its code is known only at run time"
+        reason = "" if known else _UNKNOWN_CODE
         if wrapper.appends and known:
             return _parallel(rest)
         codes = tuple(word.text for word in rest) if wrapper.each else (as_written(rest),)
         return Inner(codes=codes, reason=reason, runs_text=not known)
     if wrapper.appends and replaced and replaced in rest[0].text:
-        return Inner(reason="its program is read at run time", runs_text=True)
+        return Inner(reason="runs whatever program its input names", runs_text=True)
     return Inner(
         rest, inert=wrapper.inert, adds_arguments=wrapper.appends, replaced=replaced, sets=sets
     )
@@ -248,7 +259,7 @@ def _parallel(rest: tuple[Word, ...]) -> Inner:
     program = head.split(" ")[0]
     if "{=" in head or (reads and (not program or _PLACEHOLDER.search(program))):
         return Inner(
-            codes=(head,), reason="parallel generates the command that it runs", runs_text=True
+            codes=(head,), reason="runs commands that it builds from its input", runs_text=True
         )
     if reads:
         plain = not re.search(r"[^\w\s./:@%+=,{}-]", head) and all(" " not in x for x in texts[:at])
@@ -257,7 +268,7 @@ def _parallel(rest: tuple[Word, ...]) -> Inner:
     if not _PLACEHOLDER.search(head):
         codes = [f"{head} {text}".strip() for text in given]
     if len(given) < len(texts) - at - 1:  # of several lists it takes one of each together
-        reason = "parallel combines several lists into a command"
+        reason = "runs commands that it builds from several lists"
         return Inner(codes=tuple(codes), reason=reason, runs_text=True)
     return Inner(codes=tuple(codes))
 
@@ -273,23 +284,23 @@ def _replaced_text(name: str, options: Sequence[Given]) -> str:
 def _code_of(given: Given, after: Sequence[Word]) -> Inner:
     """Return the shell code of an option; *after* are the words after it."""
     if not given.values:
-        return Inner(reason=f"{given.word.text} has no code", runs_text=True)
+        return Inner(reason=f"the code after {given.word.text} is missing", runs_text=True)
     code = given.values[-1]
     if not code.known:
-        return Inner(reason="its code is known only at run time", runs_text=True)
+        return Inner(reason=_UNKNOWN_CODE, runs_text=True)
     if given.name in ("-S", "--split-string"):
-        return Inner(codes=(as_written((code, *after)),), reason="env splits it by its own rules")
+        return Inner(codes=(as_written((code, *after)),), reason=_read_otherwise("env"))
     return Inner(codes=(code.text,))
 
 
 def _shell(base: str, known: Program, words: Sequence[Word]) -> Inner:
     """``sh -c CODE``, a script by name, or code from standard input."""
     code, at = False, 0
-    reason = "" if known.shell_kind == "posix" else f"{base} interprets it by its own rules"
+    reason = "" if known.shell_kind == "posix" else _read_otherwise(base)
     while at < len(words):
         text = words[at].text
         if not words[at].literal:
-            return Inner(reason=f"{words[at].source} may be code or a script", runs_text=True)
+            return Inner(reason=_unknown_script(words[at]), runs_text=True)
         if text in ("--version", "--help"):
             return Inner()
         if text in ("-", "--") or not re.match(r"[-+]", text):
@@ -297,23 +308,31 @@ def _shell(base: str, known: Program, words: Sequence[Word]) -> Inner:
             break
         at += 1
         if text.startswith("--") and text not in ("--norc", "--noprofile", "--posix", "--login"):
-            reason = f"the flag {text} of a shell is not known"
+            reason = _option_reason(text)
             continue
         code = code or (text[1] != "-" and "c" in text)
         if text[1] != "-" and set(text) & set("si"):
-            reason = f"the flag {text} makes a shell read code from elsewhere"
+            reason = f"{text} makes the shell run code from elsewhere"
         named = len(re.findall("[oO]", text)) if text[1:2] != "-" else 0
         if not all(word.text in _SHELL_OPTIONS for word in words[at : at + named]):
-            reason = "it sets options of a shell"
+            reason = "sets shell options, which can change what the code does"
         at += named
     rest = words[at:]
     if rest and not rest[0].literal:
-        return Inner(reason=f"{rest[0].source} may be code or a script", runs_text=True)
+        return Inner(reason=_unknown_script(rest[0]), runs_text=True)
     if code and rest:
         return Inner(codes=(rest[0].text,), reason=reason, runs_text=bool(reason))
     if not rest:
-        reason = reason or "a shell runs what it reads from standard input"
+        reason = reason or "runs whatever is piped into it"
     return Inner(reason=reason, runs_text=bool(reason))
+
+
+def _read_otherwise(base: str) -> str:
+    return f"{base} can read the code in another way than bash"
+
+
+def _unknown_script(word: Word) -> str:
+    return f"runs {word.source}, which is not known in advance"
 
 
 _REACHES_OUT = re.compile(r"(-H|--host|--url|--connection|--privileged|-v|--volume|--mount)\b")
@@ -329,13 +348,14 @@ def _elsewhere(base: str, known: Program, words: Sequence[Word]) -> Inner:
         )
         if runs is None or (runs > 2 and "compose" not in texts):
             risky = any(map(_REACHES_OUT.match, texts[:1]))
-            return Inner(reason=f"{texts[0]} reaches another machine" if risky else "")
+            return Inner(reason=f"{texts[0]} can reach another machine" if risky else "")
         if base in ("kubectl", "oc") and texts[runs] == "create":
             return Inner()
         runs_text = True
     if base == "crontab" and texts in (["-l"], ["-u"]):
         return Inner()
-    return Inner(reason=f"{base} runs something that cannot be analyzed", runs_text=runs_text)
+    reason = f"it cannot be checked what {base} runs, elsewhere, later or as another user"
+    return Inner(reason=reason, runs_text=runs_text)
 
 
 def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
@@ -348,7 +368,7 @@ def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
         if inner and inner[-1].text in (";", "+"):
             inner = inner[:-1]
         reason = (
-            "" if inner and "{" not in inner[0].text else "the files it finds are run as programs"
+            "" if inner and "{" not in inner[0].text else "runs the files that it finds as programs"
         )
         place = "{}" if each.name.startswith(("-exec", "-ok")) else ""
         found.append(

@@ -8,16 +8,17 @@ import re
 
 from agent.permission.syntax.source import word_set
 
-_UNKNOWN = "it is known only at run time"
+_UNKNOWN = "is not known in advance, and can run a command or write a file"
+_EFFECT = "can run a command, or read or write a file"
 
 
 def sed_reason(script: str | None) -> str:
     """Return the reason why the script of sed can run, write or read something else."""
     if script is None:
-        return f"the script of sed: {_UNKNOWN}"
+        return f"the sed script {_UNKNOWN}"
     if _Sed(script).is_plain():
         return ""
-    return "the script of sed may run a command or read or write a file"
+    return f"the sed script {_EFFECT}"
 
 
 _DELIMITERS = frozenset("/|#,:@!%_+~=^&\"'")
@@ -181,10 +182,10 @@ _AWK_CONDITIONS = frozenset({"if", "while", "for", "switch"})
 def awk_reason(script: str | None) -> str:
     """Return the reason why the program of awk can run, write or read something else."""
     if script is None:
-        return f"the program of awk: {_UNKNOWN}"
+        return f"the awk program {_UNKNOWN}"
     if _Awk(script).is_plain():
         return ""
-    return "the program of awk may run a command or read or write a file"
+    return f"the awk program {_EFFECT}"
 
 
 class _Awk:
@@ -285,7 +286,7 @@ def jq_reason(script: str) -> str:
     """Return the reason why the program of jq can show the environment or load other files."""
     if _jq_is_plain(script):
         return ""
-    return "the program of jq may show the environment or load a module"
+    return "the jq program can show environment variables or load other files"
 
 
 def _jq_is_plain(text: str) -> bool:

@@ -35,10 +35,10 @@ def effect_reason(arguments: Arguments) -> str:
     """Return the reason why one of the options runs or writes something, "" if none does."""
     if arguments.unsure is not None:
         source = arguments.unsure.source
-        return f"the argument {source} may be a flag that runs or writes something"
+        return f"{source} can turn into an option that runs a program or writes a file"
     for each in arguments.options:
         if each.has_effect():
-            return f"{each.word.text} may run another program or write a file"
+            return f"{each.word.text} can run another program or write a file"
         content = each.option is not None and each.option.value == "content"
         if content and any({"@", "<"} & set(value.text) for value in each.values):
             return "sends the contents of a file"
@@ -57,21 +57,21 @@ def _interpreter(base: str, program: Program, words: Sequence[Word]) -> str:
     before = words[: arguments.length + 1]
     unknown = next((word for word in before if not word.known), None)
     if unknown is not None:
-        return f"the argument {unknown.source} may be code or a script"
+        return f"runs {unknown.source}, which is not known in advance"
     for each in arguments.options:
         text = each.word.text
         module = name in ("python", "pypy") and each.name == "-m" and text.endswith("m")
         if module and each.values and each.values[0].literal:
             return ""
         if each.has_effect():
-            return f"{text} runs code"
+            return f"{text} runs {name} code, which can do anything"
     if script is None:
         versions = bool(words) and all(word.text in _VERSION for word in words)
-        return "" if versions else "the code comes from standard input"
+        return "" if versions else f"runs whatever {name} code is piped into it"
     if script.text == "-":
-        return "the code comes from standard input"
+        return f"runs whatever {name} code is piped into it"
     evaluates = name == "deno" and script.text in ("eval", "repl")
-    return f"{name} {script.text} runs code" if evaluates else ""
+    return f"{script.text} runs {name} code, which can do anything" if evaluates else ""
 
 
 def _find(program: Program, words: Sequence[Word]) -> str:
@@ -79,12 +79,12 @@ def _find(program: Program, words: Sequence[Word]) -> str:
     arguments = parse(program, words)
     unsure = arguments.unsure
     if unsure is not None and _can_be_action(program, unsure):
-        return f"the argument {unsure.source} may be an action of find"
+        return f"{unsure.source} can turn into an action that runs, writes or deletes something"
     for each in arguments.options:
         if each.name == "-delete":
-            return "-delete removes what is found"
+            return "-delete deletes every file that it finds"
         if each.has_effect() and not each.name.startswith(("-exec", "-ok")):
-            return f"{each.name} writes or reads a file"
+            return f"{each.name} can write or read another file"
     return ""
 
 
@@ -112,7 +112,7 @@ def _awk(program: Program, words: Sequence[Word]) -> str:
 def _unrecorded(arguments: Arguments) -> str:
     for each in arguments.options:
         if each.option is None:
-            return f"{each.word.text} may change files or read a script"
+            return f"{each.word.text} can change files or run a script"
     return ""
 
 
@@ -130,7 +130,7 @@ def _scripts(arguments: Arguments) -> str | None:
 def _tar(program: Program, words: Sequence[Word]) -> str:
     reason = _options(program, with_dash(words))
     if not reason and any(re.match(r"[\w.@-]+:", word.text) for word in words):
-        return "an archive on another machine is reached through a remote shell"
+        return "opens a remote shell on another machine"
     return reason
 
 
@@ -140,7 +140,7 @@ def _curl(program: Program, words: Sequence[Word]) -> str:
         return reason
     arguments = parse(program, words)
     if any(word.text.startswith("file:") for word in arguments.operands):
-        return "a file: address reads a local file"
+        return "reads a local file, given as a file: address"
     sends = any(each.values[-1].text.startswith("@") for each in arguments.given("-H", "--header"))
     return "sends the contents of a file" if sends else ""
 
@@ -150,7 +150,7 @@ def _one(program: Program, words: Sequence[Word]) -> str:
     arguments = parse(program, words)
     reason = effect_reason(arguments)
     written = len(arguments.operands) > 1
-    return reason or (f"the second operand of {program.names} is written" if written else "")
+    return reason or ("overwrites the second file" if written else "")
 
 
 _DATABASE_COMMAND = re.compile(
@@ -164,16 +164,16 @@ def _database(program: Program, words: Sequence[Word]) -> str:
         return reason
     for word in words:
         if not word.known:
-            return f"the argument {word.source} may contain a command"
+            return f"{word.source} is not known in advance, and can contain a command"
         if _DATABASE_COMMAND.search(word.text):
-            return "it may start another program or touch a file"
+            return "can run another program, or read or write a file"
     return ""
 
 
 def _editor(_program: Program, words: Sequence[Word]) -> str:
     for word in words:
         if word.text.startswith(("+", "-")) or not word.known:
-            return f"{word.source} may run a command in the editor"
+            return f"{word.source} can run a command in the editor"
     return ""
 
 
@@ -181,7 +181,7 @@ def _pager(program: Program, words: Sequence[Word]) -> str:
     """less and its like take commands of their own after a plus."""
     for word in words:
         if word.text.startswith("+") or not word.known:
-            return f"{word.source} may run a command in the pager"
+            return f"{word.source} can run a command in the pager"
     return _options(program, words)
 
 
@@ -193,14 +193,14 @@ _NPM_SETTINGS = re.compile(
 def _npm(program: Program, words: Sequence[Word]) -> str:
     texts = [word.text for word in words]
     if set(texts[:2]) & {"config", "set", "c"} and any(map(_NPM_SETTINGS.match, texts)):
-        return "the setting changes what npm runs"
+        return "can change which programs npm runs"
     return _options(program, words)
 
 
 def _make(program: Program, words: Sequence[Word]) -> str:
     for word in words:
         if re.match(r"\.?[A-Z_]*(SHELL|MAKEFLAGS|MAKEFILES)[A-Z_]*[:+?]?=", word.text):
-            return f"{word.text} changes what make runs"
+            return f"{word.text} can change what make runs"
     return _options(program, words)
 
 

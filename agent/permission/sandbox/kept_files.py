@@ -110,7 +110,7 @@ def _restricted_files(reach: Reach, rules: ReadRules, directory: str) -> tuple[S
             return (), f"reads {rules.name(folder)}, which a read rule asks for"
     found = rules.kept_from(whole, directory)
     if found is None:
-        return (), "reads a folder that is too large to look for files that read rules restrict"
+        return (), "reads a folder that is too large to search for files that your rules restrict"
     for path in found:
         if any(_is_tracked(path, repository) for repository in repositories):
             return found, f"can show {rules.name(path)}, which git stores and read rules restrict"
@@ -118,7 +118,7 @@ def _restricted_files(reach: Reach, rules: ReadRules, directory: str) -> tuple[S
 
 
 def _reason(files: Sequence[str], rules: ReadRules) -> str:
-    return f"reads {_listed(files, rules)}, which read rules restrict" if files else ""
+    return f"reads {_listed(files, rules)}, which your rules restrict" if files else ""
 
 
 def _are_proven(needs: Iterable[PermissionNeed], rules: ReadRules) -> bool:

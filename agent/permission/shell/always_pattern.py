@@ -28,7 +28,7 @@ def name_reason(name: str) -> str:
     base = base_name(name)
     lower = base.lower()
     if base != lower and program(base) is None and program(lower) is not None:
-        return f"{base} is {lower} where names of files do not depend on case"
+        return f"{base} is {lower} on file systems that ignore case"
     return ""
 
 
@@ -49,7 +49,7 @@ def uncovered_reason(
     if call.adds_arguments and (
         has_side_effects(known) or inner is not None or (known.always or 1) > 1
     ):
-        reason = reason or f"{base} gets arguments that are known only at run time"
+        reason = reason or f"{base} gets arguments that are not known in advance"
     if inner is not None:
         return reason or inner.reason or variable_reason([name for name, _ in inner.sets])
     if known.syntax == "git":

@@ -90,9 +90,9 @@ def analyze(
     except (ValueError, IndexError):
         # A tree of unknown shape must ask; it must not fail.
         log.exception("the analysis of a command failed")
-        problem = "it has a form that is not supported"
+        problem = "its form is not supported"
     except RecursionError:
-        problem = "it is nested too deeply"
+        problem = "it has too many levels of nested code"
     if problem:
         aliases = dict.fromkeys(
             (
@@ -102,10 +102,10 @@ def analyze(
                 *_coprocesses(command, walker),
             )
         )
-        found.add_unknown(command, f"cannot be analyzed: {problem}", aliases=tuple(aliases))
+        found.add_unknown(command, f"cannot be checked: {problem}", aliases=tuple(aliases))
     elif len(command) > MAX_ALLOWED_LENGTH:
         problem = f"it is longer than {MAX_ALLOWED_LENGTH:,} characters"
-        found.add_unknown(command, f"cannot be allowed by a rule: {problem}")
+        found.add_unknown(command, f"only a rule for everything covers it: {problem}")
     _add_hidden_code(found, walker, command, problem, directory)
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
         found.add_command(command, "only tests, calculates or sets its own variable", "allow")
@@ -131,7 +131,7 @@ def _add_hidden_code(
     if found.runs_text or found.runs_code or found.runs_escapes:
         aliases = _commands_in_data(found, walker)
         if aliases:
-            found.add_unknown(command, "text in it may be run as code", aliases=tuple(aliases))
+            found.add_unknown(command, "text in it can run as code", aliases=tuple(aliases))
     for text in (
         (*found.texts, *([command] if problem else [])) if found.runs_code or problem else ()
     ):
@@ -140,7 +140,7 @@ def _add_hidden_code(
         aliases = tuple(
             dict.fromkeys(alias for text in found.code for alias in possible_commands(text))
         )
-        found.add_unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
+        found.add_unknown(command, "quoted text in it can run as code", aliases=aliases)
 
 
 def command_needs(
@@ -170,7 +170,7 @@ def needs_in_shell(found: Analysis, shell: str) -> tuple[PermissionNeed, ...]:
         return found.needs
     name = Path(shell).name
     return tuple(
-        _without_proof(need, f"{name} may read it differently than bash, which was not found")
+        _without_proof(need, f"bash was not found, and {name} can read it in another way")
         for need in found.needs
     )
 

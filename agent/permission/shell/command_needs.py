@@ -17,10 +17,12 @@ from agent.permission.programs.builtins import (
     HARMLESS,
     KEYWORDS,
     LOCAL,
+    SETS_VARIABLE,
     cd_target,
     destroys,
     evaluates_text,
     literal_code,
+    loss_reason,
     runs_unknown_text,
     uses_network,
     variable_reason,
@@ -127,7 +129,7 @@ def marked_words(call: Call, text: str) -> str:
 
 def _with_effects(reason: str, base: str, *, destructive: bool, network: bool) -> str:
     """Return *reason*, or the effect that the user should know of, and that the network is used."""
-    reason = reason or (f"{base} can destroy work" if destructive else "")
+    reason = reason or (loss_reason(base) if destructive else "")
     return "; ".join(filter(None, (reason, NETWORK if network else "")))
 
 
@@ -159,7 +161,7 @@ class Commands:
     def analyze(self, call: Call) -> FoldersAfter:
         """Add what *call* needs. Raises ``CannotAnalyzeError`` if its program is not known."""
         if call.level > MAX_DEPTH:
-            raise CannotAnalyzeError(f"it is nested more than {MAX_DEPTH} levels deep")
+            raise CannotAnalyzeError(f"it has more than {MAX_DEPTH} levels of nested code")
         self.found.printed = None
         call = step_over_keywords(call)
         if call.negated:
@@ -169,9 +171,9 @@ class Commands:
             return stay(call.dirs)
         first = call.words[0]
         if not first.literal or (first.parts and not _HOME.match(first.source)):
-            raise CannotAnalyzeError(f"the program {first.source} is known only at run time")
+            raise CannotAnalyzeError(f"the program to run ({first.source}) is not known in advance")
         if first.source in KEYWORDS:
-            raise CannotAnalyzeError(f"{first.source} is in the place of a program")
+            raise CannotAnalyzeError(f"it has {first.source} where a program is expected")
         for word in call.words:
             if not word.plain and word.globs:
                 place = self.found.workspace
@@ -219,8 +221,8 @@ class Commands:
         for name, value in call.sets:
             self.found.variables.assign(name, None)
             if not LOCAL.fullmatch(name):
-                reason = "sets a variable that can change what runs"
-                self.found.add_unknown(call.source, reason, aliases=self.commands_in(value))
+                aliases = self.commands_in(value)
+                self.found.add_unknown(call.source, SETS_VARIABLE, aliases=aliases)
 
     def _note_variables(self, base: str, call: Call) -> None:
         """Note the variables that the command may set in the shell that runs it."""
@@ -407,9 +409,7 @@ class Commands:
         """Count the code that a command runs. Raises ``CannotAnalyzeError`` when it is too much."""
         self._nested += len(inner)
         if self._nested > MAX_NESTED:
-            raise CannotAnalyzeError(
-                f"it contains more than {MAX_NESTED:,} characters of nested code"
-            )
+            raise CannotAnalyzeError(f"it has more than {MAX_NESTED:,} characters of nested code")
 
     def _analyze_process(self, text: str, dirs: Dirs, level: int) -> None:
         """Analyze code that another shell runs."""

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from agent.permission.programs.builtins import ELEMENT
 from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.fallback import possible_commands
-from agent.permission.shell.findings import READ_SPLITS, Findings, substituted
+from agent.permission.shell.findings import READ_SPLITS, Findings, evaluated_reason, substituted
 from agent.permission.shell.operands import add_listed, add_outside_paths
 from agent.permission.shell.paths import Dirs
 from agent.permission.shell.variable_values import NUMBER
 from agent.permission.syntax.hidden_code import hidden_expansions, unescape_backticks
 from agent.permission.syntax.output import listed_files, prints_number
 from agent.permission.syntax.parser import descendants, outermost, text_of, without
-from agent.permission.syntax.source import CannotAnalyzeError, expansion_evaluates
+from agent.permission.syntax.source import (
+    CannotAnalyzeError,
+    expansion_evaluates,
+    unsupported_syntax,
+)
 from agent.permission.syntax.words import STREAM, Part, Word, brace_words, matches_flag, read_word
 
 if TYPE_CHECKING:
@@ -188,7 +192,7 @@ class Expander:
         elif kind in ("regex", "extglob_pattern"):
             self.follow_text(text, dirs)
         elif node.is_named and kind not in _INSIDE:
-            raise CannotAnalyzeError(f"it contains a construct ({kind}) that is not supported")
+            raise CannotAnalyzeError(unsupported_syntax(kind))
         else:
             if kind == "arithmetic_expansion":
                 self.check_arithmetic(node)
@@ -206,7 +210,7 @@ class Expander:
 
     def follow_expansion(self, text: str, dirs: Dirs) -> None:
         if expansion_evaluates(text):
-            self.found.add_unknown(text, f"{text} may run the text of a variable")
+            self.found.add_unknown(text, f"{text} can run code from a variable")
         self.follow_text(text[2:-1], dirs)
         default = _DEFAULT.fullmatch(text)
         if default is not None and _WILD.search(default[1]):
@@ -231,20 +235,20 @@ class Expander:
         names = [name for name in names if _IDENTIFIER.fullmatch(name)]
         for name in names:
             if not self.found.variables.is_number(name):
-                self.found.add_unknown(text_of(node), f"{name} is evaluated as an expression")
+                self.found.add_unknown(text_of(node), evaluated_reason(name))
         if _ASSIGNS.search(without(node, "command_substitution")):
             for name in names:
                 self.found.variables.calculate(name)
         for each in descendants(node, "subscript"):
             if not re.fullmatch(r"\w+\[(\d+|\w+)\]", text_of(each)):
-                self.found.add_unknown(text_of(node), f"{text_of(each)} is evaluated")
+                self.found.add_unknown(text_of(node), evaluated_reason(text_of(each)))
         if descendants(node, "variable_name", "subscript"):
             self.found.evaluates = True
         for quote in outermost(node, "word", *_QUOTES):
             if _CODED.search(without(quote, *EXPANDED)):
                 word = self._read_group([quote], frozenset(), follow=False)
                 aliases = tuple(possible_commands(word.text))
-                reason = "quoted code is evaluated as an expression"
+                reason = "quoted text in it can run as code"
                 self.found.add_unknown(text_of(node), reason, aliases=aliases)
 
         for each in outermost(node, "command_substitution"):
@@ -253,7 +257,7 @@ class Expander:
     def _check_output(self, substitution: str) -> None:
         """Check output that is evaluated: a file that the command shows can hold code."""
         if not prints_number(substituted(substitution)):
-            self.found.add_unknown(substitution, "its output is evaluated as an expression")
+            self.found.add_unknown(substitution, "code in its output can run")
 
     def check_test(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         """Check ``[ … ]`` or ``[[ … ]]``: no command, but it tests paths and evaluates text. The
@@ -267,7 +271,8 @@ class Expander:
             if not double:
                 self.check_listed(word, dirs)
             if not double and (len(brace_words(word)) > 1 or any(map(matches_flag, word.globbed))):
-                self.found.add_unknown(text_of(node), "one of its words may become an operator")
+                reason = "one of its words can turn into an operator that runs code"
+                self.found.add_unknown(text_of(node), reason)
         bare = [text_of(each) for each in outermost(node, *_SPLIT) if each.type != "string"]
         if not double and bare:
             # In single brackets it can split into ``-v`` and a name, which is evaluated.
@@ -290,7 +295,7 @@ class Expander:
     def _check_variable_name(self, word: Word, text: str) -> None:
         """Check *word* of the test *text*, the name of a variable whose subscript is evaluated."""
         if word.parts or not ELEMENT.fullmatch(word.text):
-            reason = f"{word.text} is evaluated"
+            reason = evaluated_reason(word.text)
             self.found.add_unknown(text, reason, aliases=tuple(possible_commands(word.text)))
 
     def check_element(self, word: Word) -> None:
@@ -300,14 +305,14 @@ class Expander:
         place = _INDEX.match(word.source)
         fixed = place and (place[1].isdigit() or self.found.variables.is_number(place[1]))
         if not fixed:
-            reason = "its place in the list is evaluated"
+            reason = "code in its list index can run"
             self.found.add_unknown(word.source, reason, aliases=tuple(possible_commands(word.text)))
 
     def _check_comparison(self, node: "Node") -> None:
         for each in descendants(node, "word", "variable_name"):
             name = text_of(each)
             if _IDENTIFIER.fullmatch(name) and not self.found.variables.is_number(name):
-                self.found.add_unknown(text_of(node), f"{name} is evaluated")
+                self.found.add_unknown(text_of(node), evaluated_reason(name))
         for each in descendants(node, "binary_expression"):
             if any(_COMPARES.fullmatch(text_of(child)) for child in each.children):
                 for output in outermost(each, "command_substitution"):

@@ -15,7 +15,7 @@ from agent.permission.syntax.words import Word
 from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
 
-READ_SPLITS = "text that is read may become an operator that runs code"
+READ_SPLITS = "text from a file or a command can turn into an operator that runs code"
 """Reason for an expansion without quotes in a test: ``[ $x ]`` where x is ``-v a[$(…)]``."""
 SECRETS_BELOW = "reads a folder that contains files with secrets"
 """Reason for asking about a command that could run if these files are kept from it."""
@@ -274,6 +274,11 @@ def _merged_reason(need: PermissionNeed, other: PermissionNeed) -> str:
     return "" if only_secrets and other.reason != SECRETS_BELOW else need.reason
 
 
+def evaluated_reason(text: str) -> str:
+    """Return the reason for asking about *text*, which is evaluated again."""
+    return f"code that is hidden in {text} can run"
+
+
 def substituted(expansion: str) -> str:
     """Return the code of ``$(…)`` or of backticks."""
     if expansion.startswith("`"):
@@ -284,5 +289,5 @@ def substituted(expansion: str) -> str:
 def _outside(path: str, real: str) -> str:
     """Return the reason for asking about *path*, which leads to *real*."""
     if os.path.normpath(path) == real:
-        return f"{real} is outside the project"
-    return f"{path} leads to {real}, outside the project"
+        return "outside the project"
+    return f"{path} leads outside the project"

@@ -38,16 +38,16 @@ def pattern_reason(base: str, known: Program, call: Call, place: Workspace) -> s
             return ""
         for value in filter(is_pattern, word.values or ()):
             if known.operands == "one":
-                return f"{word.source} may match several files, and {base} can write the second"
+                return f"{word.source} can match several files, and {base} writes to the second"
             if not starts_with_pattern(value):
                 continue
             first = word is words[0]
             if _can_be_option(base, known, value, words, first=first):
-                return f"{word.source} may match a file whose name is an option of {base}"
+                return f"{word.source} can match a file whose name is an option of {base}"
             if base != "echo" and _matches_option(value, call.dirs, place):
                 return f"{word.source} matches a file whose name is an option of {base}"
     if has_side_effects(known) and any(_splits(word, call, place) for word in call.written):
-        return "a file name in a variable splits into several words"
+        return "a file name with a space in it turns into several arguments"
     return ""
 
 

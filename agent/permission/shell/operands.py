@@ -48,7 +48,7 @@ def add_paths(
     """Add the paths that the program reads or changes; *words* are its arguments. *uncovered*: they
     can write or run something, whatever the program is for.
 
-    Return the reason if a path is known only at run time, else "".
+    Return the reason if a path is not known in advance, else "".
     """
     if base in ("cd", "pushd"):
         return _add_folder(found, words, dirs)
@@ -78,7 +78,7 @@ def _add_reads(
             return reason
     for word in _distinct(reading.paths):
         if not found.add_read(word, dirs, folder=program.operands == "folders"):
-            return f"the path {word.source} is known only at run time"
+            return f"the path {word.source} is not known in advance"
     return ""
 
 
@@ -105,7 +105,7 @@ def _add_changes(
         for word in _distinct([*operands, *given, *arguments.split]):
             target = Word(word.raw.split("=", 1)[-1], word.source, word.parts)
             if not found.add_change(target if program.operands == "assigned" else word, dirs):
-                return f"the path {word.source} is known only at run time"
+                return f"the path {word.source} is not known in advance"
     return ""
 
 
@@ -120,7 +120,7 @@ def add_listed(found: Findings, word: Word, dirs: Dirs) -> str:
         return ""
     # Names without a folder are in the folder of the command, however many they are.
     here = word.values is not None and not any("/" in value for value in word.values)
-    return "" if here else f"the files that {word.source} matches are known only at run time"
+    return "" if here else f"the files that {word.source} matches are not known in advance"
 
 
 def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
@@ -154,7 +154,7 @@ def _add_folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
     if target.text == "-":
         return ""
     known = found.add_read(target, dirs, folder=True)
-    return "" if known else f"the folder {target.source} is known only at run time"
+    return "" if known else f"the folder {target.source} is not known in advance"
 
 
 def path_candidates(value: str) -> Iterator[str]:
@@ -298,4 +298,4 @@ def add_reach(found: Findings, known: Program, call: Call, reading: Reading, sta
     if not reach.secrets:
         return ""
     # Git without a question runs in a way of its own, which was not prepared for this.
-    return SECRETS_BELOW if git_call is None else f"{SECRETS_BELOW} of a repository"
+    return SECRETS_BELOW if git_call is None else "reads a repository with files that hold secrets"

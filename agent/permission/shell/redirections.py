@@ -96,11 +96,11 @@ class Redirections:
             self.found.add_unknown(text, "opens a network connection")
         elif operator in _WRITES:
             if not self.found.add_write(word, dirs):
-                self.found.add_unknown(text, "writes a file that is known only at run time")
+                self.found.add_unknown(text, "writes a file whose name is not known in advance")
         elif operator not in ("<", "<&"):
             raise CannotAnalyzeError(f"the redirection {operator} is not understood")
         elif not self.found.add_read(word, dirs):
-            self.found.add_unknown(text, "reads a file that is known only at run time")
+            self.found.add_unknown(text, "reads a file whose name is not known in advance")
 
 
 def following(node: "Node") -> list["Node"]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.permission.programs.builtins import LOCAL
+from agent.permission.programs.builtins import LOCAL, SETS_VARIABLE
 from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings, substituted
@@ -58,7 +58,7 @@ class Variables:
                     self.found.variables.forget()
         text = text_of(node)
         if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
-            self.found.add_command(text, "sets a variable", "ask")
+            self.found.add_command(text, "sets a variable of the shell", "ask")
         else:
             aliases = self.aliases(*values)
             self.found.add_unknown(text, "can change what later commands do", aliases=aliases)
@@ -136,8 +136,7 @@ class Variables:
         name, value = self.follow_assignment(node, dirs)
         self._assign(node, name, dirs)
         if not LOCAL.fullmatch(name):
-            reason = "sets a variable that can change what runs"
-            self.found.add_unknown(text_of(node), reason, aliases=self.aliases(value))
+            self.found.add_unknown(text_of(node), SETS_VARIABLE, aliases=self.aliases(value))
         return stay(dirs)
 
     def aliases(self, *values: str) -> tuple[str, ...]:

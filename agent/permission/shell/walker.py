@@ -28,6 +28,7 @@ from agent.permission.syntax.source import (
     join_lines,
     quote_dash,
     refuse_early,
+    unsupported_syntax,
     word_set,
 )
 from agent.permission.syntax.words import literal_word
@@ -77,7 +78,7 @@ def _root(text: str) -> "Node":
     if quoted is not None:
         return _root(quoted)
     if lost:
-        raise CannotAnalyzeError(f"the parser does not show {lost[:20]!r}")
+        raise CannotAnalyzeError(f"a part of it is not understood: {lost[:20]!r}")
     return root
 
 
@@ -156,7 +157,7 @@ class Walker:
         joined, ends = join_lines(text)
         root = _root(joined)
         if ends is not None and ends != list(map(text_of, descendants(root, "heredoc_start"))):
-            raise CannotAnalyzeError("its lines are joined around a here-document")
+            raise CannotAnalyzeError("an escaped line break is next to a here-document")
         self.level += 1
         self.sequence(root.children, dirs)
         self.level -= 1
@@ -196,7 +197,7 @@ class Walker:
     def statement(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         handler = self._handlers.get(node.type)
         if handler is None:
-            raise CannotAnalyzeError(f"it contains a construct ({node.type}) that is not supported")
+            raise CannotAnalyzeError(unsupported_syntax(node.type))
         return handler(node, dirs)
 
     def _and_or(self, node: "Node", dirs: Dirs) -> FoldersAfter:
@@ -239,7 +240,7 @@ class Walker:
         if node is not None and simple:
             ends = self._command(node, dirs, extra)
         elif extra:
-            raise CannotAnalyzeError("words follow a redirection")
+            raise CannotAnalyzeError("words after a redirection are not supported")
         else:
             ends = stay(dirs) if node is None else self.statement(node, dirs)
         if not simple or _redirects(redirections):
@@ -375,7 +376,8 @@ class Walker:
     def _for(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         name = text_of(node.children[1])
         if not LOCAL.fullmatch(name):
-            self.found.add_unknown(f"for {name}", f"sets {name}, which can change what runs")
+            reason = f"sets {name}, which can change what later commands do"
+            self.found.add_unknown(f"for {name}", reason)
         listed = [child for child in node.children[2:] if child.type in WORDS]
         words = self.expander.read_words(listed, dirs) if listed else []
         self.found.texts.update(dict.fromkeys(word.text for word in words))
@@ -426,7 +428,8 @@ class Walker:
 
     def _function(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         name = next(text_of(child) for child in node.children if child.type == "word")
-        self.found.add_unknown(f"{name}()", f"defines {name}, which may hide a program")
+        reason = f"defines the function {name}, which can replace a program of that name"
+        self.found.add_unknown(f"{name}()", reason)
         state = self.found.variables.snapshot()
         self.found.variables.forget()
         for child in node.children:

@@ -36,6 +36,11 @@ class CannotAnalyzeError(Exception):
     """The text can run something that the analysis does not see; ``str()`` is the reason."""
 
 
+def unsupported_syntax(kind: str) -> str:
+    """Return the reason for refusing syntax that the grammar calls *kind*."""
+    return f"it uses shell syntax that is not supported here ({kind.replace('_', ' ')})"
+
+
 def refuse_early(text: str) -> None:
     """Raise for text that bash and the parser would read differently."""
     if len(text) > MAX_LENGTH:
@@ -57,7 +62,7 @@ def join_lines(text: str) -> tuple[str, list[str] | None]:
     if "\\\n" not in text:
         return text, None
     if "`" in text or re.search(r"\bcase\b", text):
-        raise CannotAnalyzeError("its lines are joined inside a construct that is not supported")
+        raise CannotAnalyzeError("an escaped line break is inside backticks or case")
     joiner = _Joiner(text)
     return joiner.run(), joiner.ends
 
@@ -98,7 +103,7 @@ class _Joiner:
     def check_comment(self, before: str) -> None:
         """Raise if the text *before* the end of a line may be a comment, which is not joined."""
         if _COMMENT.search(before):
-            raise CannotAnalyzeError("its lines are joined where a comment may be")
+            raise CannotAnalyzeError("an escaped line break may be in a comment")
 
     def copy(self, count: int) -> None:
         piece = self.text[self.at : self.at + count]
@@ -137,7 +142,7 @@ class _Joiner:
         elif top == '"':
             self.copy(1)
         elif char in "'#" and top == "{":
-            raise CannotAnalyzeError("its lines are joined beside a quote in an expansion")
+            raise CannotAnalyzeError("an escaped line break is next to a quote in an expansion")
         else:
             self.plain(char, top)
 

@@ -335,7 +335,7 @@ class _Reader:
             self.raw.append("$")
             self.at += 1
         else:
-            raise CannotAnalyzeError("it contains an expansion that the parser does not show")
+            raise CannotAnalyzeError("it contains an expansion that is not understood")
 
     def in_double(self) -> None:
         char = self.source[self.at]

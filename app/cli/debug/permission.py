@@ -65,7 +65,7 @@ def explain(agent: str, permission: str, pattern: str) -> int:
         if one.action == "ask" and one.need.always
     ]
     if whole == "ask":
-        print("Always would store: " + (sanitize(", ".join(offered)) or "nothing is offered."))
+        print("“Always” would store: " + (sanitize(", ".join(offered)) or "not available here."))
     for notice in loaded.notices:
         print(sanitize(notice))
     return DONE
@@ -85,17 +85,14 @@ def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iter
     if rule is None:
         yield "no rule matches it"
     elif rule.source == DEFAULT and need.permission == "bash":
-        only = (
-            "only reads, inside the project"
-            if one.action == "allow"
-            else "is not proven to only read"
-        )
-        yield f"none of your rules matches it; it {only}"
+        only = "only reads, inside the project"
+        proof = f"it {only}" if one.action == "allow" else f"it is not proven that it {only}"
+        yield f"no rule of yours matches it; {proof}"
     elif rule.source == DEFAULT:
-        yield f"none of your rules matches it; {need.permission} is {rule.action} by default"
+        yield f"no rule of yours matches it; the default for {need.permission} is {rule.action}"
     elif f"`{rule.pattern}`" not in one.reason:
         yield f"the rule is {rule.permission} `{rule.pattern}`: {rule.action} ({rule.source})"
     if need.strict == "unknown":
-        yield "no narrower rule than one that allows everything covers it"
+        yield "only a rule that allows everything covers it"
     elif need.strict == "guarded":
-        yield "no rule covers it: it is always asked about"
+        yield "no rule can allow it: it always asks"

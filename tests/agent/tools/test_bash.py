@@ -385,7 +385,7 @@ async def test_without_bash_nothing_is_proven_and_nothing_is_offered(
             assert need.always is None, line
             assert evaluate(need, (Rule("bash", "git *", "allow", "config"),)).action == "ask", line
         assert all(need.strict == "unknown" for need in commands)
-        assert any("sh may read it differently than bash" in need.reason for need in commands)
+        assert any("bash was not found" in need.reason for need in commands)
         assert not other.concurrency_safe(args)
         assert len((await known.prepare(args, ctx)).needs) == len(plan.needs)
     assert known.concurrency_safe(BashArgs(command="ls -la"))

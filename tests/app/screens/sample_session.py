@@ -165,11 +165,13 @@ def command_dialog() -> PermissionScreen:
     return dialog(
         "Run this command?",
         ShellBlock("cd frontend && npm run build 2>&1 | tee ../build.log\nrm -rf dist"),
-        EvaluatedNeed(PermissionNeed("bash", "cd frontend"), "allow", "inside the project"),
-        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
+        EvaluatedNeed(PermissionNeed("bash", "cd frontend"), "allow", "only reads"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule allows it"),
         EvaluatedNeed(PermissionNeed("bash", "tee ../build.log"), "ask", "writes build.log"),
         EvaluatedNeed(
-            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+            PermissionNeed("bash", "rm -rf dist", destructive=True),
+            "ask",
+            "can delete or overwrite data",
         ),
     )
 

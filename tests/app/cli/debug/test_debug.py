@@ -67,8 +67,8 @@ def test_the_explanation_names_the_deciding_rule_and_the_always_pattern(folder: 
     assert "Together: deny" in printed
     printed = debug(folder, "permission", "bash", "npm --prefix web publish > AGENTS.md")
     assert "the same as: npm publish, in web" in printed
-    assert "no rule covers it" in printed
-    assert "Always would store: bash: cd web && npm publish\n" in printed
+    assert "it always asks" in printed
+    assert "would store: bash: cd web && npm publish\n" in printed
     assert "npm run build *" in debug(folder, "permission", "bash", "npm run build")
 
 

@@ -20,9 +20,11 @@ def request(
     always: tuple[tuple[str, str], ...] = (("bash", "npm run build *"),),
 ) -> PermissionRequest:
     needs = (
-        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule allows it"),
         EvaluatedNeed(
-            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+            PermissionNeed("bash", "rm -rf dist", destructive=True),
+            "ask",
+            "can delete or overwrite data",
         ),
         EvaluatedNeed(PermissionNeed("external_directory", "/etc/x"), "ask", "outside the project"),
     )

@@ -94,7 +94,7 @@ async def test_everything_that_needs_permission_is_shown() -> None:
         "build",
         "npm run build",
         "rm -rf dist",
-        "removes files",
+        "can delete or overwrite data",
         "/etc/x",
         "/home/me/shop",
         "“Always” allows",
@@ -303,12 +303,14 @@ async def test_a_command_is_edited_before_it_runs() -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
     async with host.run_test() as pilot:
         await settle(pilot)
-        assert "removes files" in screen_text(host)
+        assert "can delete or overwrite data" in screen_text(host)
         await pilot.press("e", *" --dry", "enter")
         await settle(pilot)
         assert "npm run build --dry" in screen_text(host)
         assert "checked again" in screen_text(host)
-        assert "removes files" not in screen_text(host)  # judged of the model's command
+        assert "can delete or overwrite data" not in screen_text(
+            host
+        )  # judged of the model's command
         await pilot.press("a")  # always is no longer offered
         await pilot.pause()
         assert host.outcomes == []
@@ -339,16 +341,20 @@ async def test_a_sub_agent_that_asks_is_named_with_its_caller() -> None:
 def five_commands() -> PermissionRequest:
     line = "cd app && npm ci && npm test 2>&1 | tee out.log && rm -rf dist"
     needs = (
-        EvaluatedNeed(PermissionNeed("bash", "cd app"), "allow", "inside the project"),
+        EvaluatedNeed(PermissionNeed("bash", "cd app"), "allow", "only reads"),
         EvaluatedNeed(
             PermissionNeed("bash", "npm ci", always="npm ci"), "ask", "no rule allows it"
         ),
         EvaluatedNeed(
-            PermissionNeed("bash", "npm test", always="npm test *"), "allow", "allowed by you"
+            PermissionNeed("bash", "npm test", always="npm test *"),
+            "allow",
+            "allowed by bash `npm test *` (this session)",
         ),
         EvaluatedNeed(PermissionNeed("bash", "tee out.log"), "ask", "writes app/out.log"),
         EvaluatedNeed(
-            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+            PermissionNeed("bash", "rm -rf dist", destructive=True),
+            "ask",
+            "can delete or overwrite data",
         ),
     )
     always = (("bash", "npm ci"),)
@@ -363,7 +369,7 @@ def through_a_link() -> PermissionRequest:
                 "external_directory", "/srv/wiki/today.md", reason="notes is a link to /srv/wiki"
             ),
             "ask",
-            "outside the project",
+            "notes/today.md leads outside the project",
         ),
     )
     diff = replace(three_changes(), path="notes/today.md", hunks=three_changes().hunks[:1])
@@ -376,7 +382,17 @@ def judged() -> PermissionRequest:
     reason = "The user asked to fix the tests, not to upgrade packages that they do not use"
     verdict = Verdict(answer="ask", model="anthropic/claude-haiku-5-5", reason=reason)
     needs = (EvaluatedNeed(PermissionNeed("bash", "npm update"), "ask", "uses the network"),)
-    return replace(request(blocks=(ShellBlock("npm update"),)), needs=needs, verdict=verdict)
+    always = (("bash", "npm update"),)
+    asked = request(blocks=(ShellBlock("npm update"),), always=always)
+    return replace(asked, needs=needs, verdict=verdict)
+
+
+def long_command() -> PermissionRequest:
+    line = "node build.js " + "word " * 2_000
+    needs = (EvaluatedNeed(PermissionNeed("bash", line), "ask", "no rule allows it"),)
+    return replace(
+        request(blocks=(ShellBlock(line),), always=(("bash", "node build.js *"),)), needs=needs
+    )
 
 
 PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
@@ -394,7 +410,7 @@ PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
     ),
     "through-a-link": (through_a_link(), []),
     "judge": (judged(), []),
-    "long-command": (request(blocks=(ShellBlock("echo " + "word " * 2_000),)), []),
+    "long-command": (long_command(), []),
 }
 
 
@@ -415,7 +431,7 @@ async def test_an_unusable_verdict_and_none_at_all_are_named() -> None:
             Verdict(answer="none", model="x/small", reason="no response"),
             "small gave no verdict: no",
         ),
-        (Verdict(answer="ask", reason="rm can destroy work"), "not judged: rm can destroy work"),
+        (Verdict(answer="ask", reason="rm can delete data"), "not judged: rm can delete data"),
         (Verdict(answer="ask", model="x/s", reason="a\u202eb\x1b[1m"), "s suggests asking: a"),
     ):
         host = Host(PermissionScreen(replace(request(), verdict=verdict), grace=0))
