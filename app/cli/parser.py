@@ -24,7 +24,7 @@ def add_mode_options(parser: argparse.ArgumentParser) -> None:
         choices=MODES,
         type=lambda word: word.replace("-", " "),
         metavar="MODE",
-        help="ask, accept-edits or judge (a small model judges what would ask)",
+        help="ask, accept-edits or judge (a small model approves calls for you)",
     )
 
 
