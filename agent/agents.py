@@ -91,7 +91,7 @@ with line numbers for every claim, and say plainly what you could not find.
 """
 
 _GENERAL_PROMPT = """\
-You do one task on behalf of another agent and report back once. Nobody can answer you
+You do one task on behalf of another agent and report back once. No one can answer you
 while you work, so decide small things yourself and name those decisions in the report.
 The report is all that is passed on: put the result, the changed files and open problems in it.
 """

@@ -164,8 +164,8 @@ def fill_command(code: str, value_of: Callable[[str], str]) -> str:
     ]
     if unsafe and _traces(code, "x") != _traces(code, "\n;probe;$(probe)\n"):
         raise CommandError(
-            f"`{code}` would run what was typed after the command, so it was not run. Use "
-            f"{unsafe[0]} as an argument of a program that does not run it."
+            f"`{code}` was not run: it would run the text after the command as code. Pass "
+            f"{unsafe[0]} to a program that does not run its arguments."
         )
     return _quoted_into(code, value_of)
 
@@ -202,8 +202,8 @@ def _quoted_into(code: str, value_of: Callable[[str], str]) -> str:
             value = _QUOTED[around].format(shlex.quote(value))
         elif _UNSAFE.search(value):
             raise CommandError(
-                f"`{code}` has a placeholder in a place where a shell would read "
-                f"{value[:40]!r} as code. Use it as a word, or in plain quotes."
+                f"`{code}` was not run: the shell would read {value[:40]!r} as code there. Use "
+                "the placeholder as a word of its own, or in plain quotes."
             )
         done += [code[at : place.start()], value]
         at = place.end()

@@ -272,7 +272,7 @@ def _substituted(
     for path in (*(path for path, _ in filled.notes), *(path for path, _, _ in filled.unlisted)):
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
         if _disable_incomplete_server(filled.value, path):
-            notices.add(path[:2], f" is turned off, since its {path[2]} cannot be filled in")
+            notices.add(path[:2], f" is turned off: its {path[2]} cannot be filled in")
     return filled
 
 

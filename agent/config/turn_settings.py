@@ -32,7 +32,7 @@ class FallbackConfig:
     models: tuple[str, ...] = ()
     """Their names, as ``provider/model``, in order."""
     mode: Literal["ask", "auto", "off"] = "ask"
-    """``ask`` asks before another model continues, ``auto`` continues at once. Where nobody can
+    """``ask`` asks before another model continues, ``auto`` continues at once. Where no one can
     answer, as in ``run``, ``ask`` ends the turn."""
     recheck: int = 300_000
     """Milliseconds until a model that failed is tried again (5 minutes), or longer where its

@@ -192,7 +192,7 @@ class McpClient:
         try:
             return await self._pages(fetch, entries_of, problems)
         except ToolError as error:
-            problems.append(f"A list could not be read: {error}")
+            problems.append(f"A list of the server could not be read: {error}")
             return []
 
     async def _pages(
@@ -295,7 +295,7 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     ) -> types.CreateMessageResult | types.ErrorData:
         _ = context
         if params.tools:
-            return types.ErrorData(code=types.INVALID_PARAMS, message="Tools cannot be sent.")
+            return types.ErrorData(code=types.INVALID_PARAMS, message="Tools are not supported.")
         try:
             with client.pause_timeouts():
                 given = await host.owner.sample(sample_request(params))
@@ -409,4 +409,4 @@ def _sample_content(block: types.SamplingMessageContentBlock) -> Content:
         case types.TextContent() | types.ImageContent() | types.AudioContent():
             return content_of(block)
         case _:
-            raise SamplingRefused("Calls of tools are not replayed here.")
+            raise SamplingRefused("Messages with tool calls are not supported.")

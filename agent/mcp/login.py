@@ -193,7 +193,7 @@ class Logins:
             async with callback_server(given.callback_port if given else None) as loopback:
                 await self._log_in(server, loopback, show)
         except OSError as error:
-            raise ToolError(f"The login cannot return to this machine: {error}.") from error
+            raise ToolError(f"The browser cannot return to this program: {error}.") from error
         except (OAuthFlowError, httpx2.HTTPError, ValidationError) as error:
             raise ToolError(f"The login at {server.name} failed: {error}") from error
 

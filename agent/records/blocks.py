@@ -92,7 +92,7 @@ class ListingBlock:
 
 @frozen
 class TodoItem:
-    """One entry of a session's todo list."""
+    """One entry of a session's to-do list."""
 
     content: str
     status: TodoStatus = "pending"

@@ -458,12 +458,12 @@ class Store:
             self._bus.publish(SessionDeleted(id_))
 
     async def todos(self, session_id: str) -> tuple[TodoItem, ...]:
-        """Return the session's todo list, in order."""
+        """Return the session's to-do list, in order."""
         rows = await self._database.read(partial(queries.todos, session_id=session_id))
         return tuple(TodoItem(*row) for row in rows)
 
     async def save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None:
-        """Replace the session's todo list and publish ``TodoUpdated``."""
+        """Replace the session's to-do list and publish ``TodoUpdated``."""
         await self._run_to_end(self._save_todos(session_id, items))
 
     async def _save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None:

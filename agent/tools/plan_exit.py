@@ -112,6 +112,6 @@ def _shown(file: str, ctx: ToolContext) -> str:
     target = resolve_path(file.strip(), ctx)
     if not Path(target.real).is_file():
         raise ToolError(
-            f"There is no file {target.shown}. Write the plan there first, or leave `file` out."
+            f"There is no file {target.shown}. Write the plan there first, or omit `file`."
         )
     return show_path(target.path, ctx)

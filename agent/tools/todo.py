@@ -1,4 +1,4 @@
-"""The ``todowrite`` and ``todoread`` tools: the session's todo list."""
+"""The ``todowrite`` and ``todoread`` tools: the session's to-do list."""
 
 from typing import Literal, Protocol
 
@@ -23,7 +23,7 @@ _MARKS: dict[TodoStatus, str] = {
 
 
 class TodoStore(Protocol):
-    """The store of todo lists, by session."""
+    """The store of to-do lists, by session."""
 
     async def todos(self, session_id: str) -> tuple[TodoItem, ...]: ...
 
@@ -56,7 +56,7 @@ class TodoPlan:
 class TodoWriteTool:
     """Replaces the list."""
 
-    spec = ToolSpec(name="todowrite", verb="Todo", aliases=("todo_write", "update_todos"))
+    spec = ToolSpec(name="todowrite", verb="To-do", aliases=("todo_write", "update_todos"))
     args = TodoWriteArgs
 
     def __init__(self, store: TodoStore) -> None:
@@ -69,7 +69,7 @@ class TodoWriteTool:
     async def prepare(self, args: TodoWriteArgs, ctx: ToolContext) -> Plan[TodoPlan]:
         _ = ctx
         if len(args.todos) > MAX_ITEMS:
-            raise ToolError(f"A todo list holds at most {MAX_ITEMS} entries. Group smaller steps.")
+            raise ToolError(f"A to-do list holds at most {MAX_ITEMS} entries. Group smaller steps.")
         items = tuple(
             TodoItem(todo.content[:MAX_CONTENT], todo.status, todo.priority) for todo in args.todos
         )
@@ -87,13 +87,13 @@ class TodoWriteTool:
     ) -> Result:
         _ = reply
         await self._store.save_todos(ctx.session_id, plan.payload.items)
-        return _result(plan.payload.items, "The todo list is now:")
+        return _result(plan.payload.items, "The to-do list is now:")
 
 
 class TodoReadTool:
     """Reads the list."""
 
-    spec = ToolSpec(name="todoread", verb="Todo", aliases=("todo_read",))
+    spec = ToolSpec(name="todoread", verb="To-do", aliases=("todo_read",))
     args = TodoReadArgs
 
     def __init__(self, store: TodoStore) -> None:
@@ -106,24 +106,24 @@ class TodoReadTool:
     async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:
         _ = args, ctx
         need = PermissionNeed("todoread", "*", always="*", floor="allow")
-        return Plan(label=ToolLabel("Todo"), payload=None, needs=(need,))
+        return Plan(label=ToolLabel("To-do"), payload=None, needs=(need,))
 
     async def execute(
         self, plan: Plan[None], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = plan, reply
-        return _result(await self._store.todos(ctx.session_id), "The todo list:")
+        return _result(await self._store.todos(ctx.session_id), "The to-do list:")
 
 
 def _label(items: tuple[TodoItem, ...]) -> ToolLabel:
     done = sum(item.status == "completed" for item in items)
-    return ToolLabel("Todo", f"{done} of {len(items)} done" if items else "empty")
+    return ToolLabel("To-do", f"{done} of {len(items)} done" if items else "empty")
 
 
 def _result(items: tuple[TodoItem, ...], heading: str) -> Result:
     lines = [f"{_MARKS[item.status]} {item.content} ({item.priority})" for item in items]
     return Result(
-        "\n".join([heading, *lines]) if items else "The todo list is empty.",
+        "\n".join([heading, *lines]) if items else "The to-do list is empty.",
         label=_label(items),
         blocks=(TodoBlock(items),),
     )

@@ -42,7 +42,7 @@ CANNOT_ASK_QUESTION = (
     "there."
 )
 CANNOT_ASK_PERMISSION = (
-    "The editor could not ask the person for permission, so it was refused. Do it another way, "
+    "The editor could not ask the user for permission, so it was refused. Do it another way, "
     "or finish without it and say what is left to do."
 )
 

@@ -198,7 +198,7 @@ def call_title(part: ToolPart) -> str:
 
 
 def plan_update(items: tuple[TodoItem, ...]) -> schema.AgentPlanUpdate:
-    """Return the todo list. The protocol has no status for canceled items: they are omitted."""
+    """Return the to-do list. The protocol has no status for canceled items: they are omitted."""
     return update_plan(
         schema.PlanEntry(
             content=sanitize_line(item.content), priority=item.priority, status=item.status

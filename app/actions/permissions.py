@@ -24,7 +24,7 @@ MODES = {
     "ask": "asks before edits and commands that can change something",
     "accept edits": "edits files in this folder without asking",
     "plan": "reads and plans, edits nothing",
-    "judge": "a small model decides about what would ask",
+    "judge": "a small model approves calls for you; in doubt, you are asked",
     "auto": "runs everything without asking, except what deny rules forbid",
 }
 """The description of each mode."""
@@ -38,7 +38,7 @@ async def permissions(context: ActionContext, argument: str) -> None:
     rules = _RuleList(context)
     await rules.read()
     config = live.runtime.config.config
-    wins = "; deny always wins" if config.permission_mode == "deny-wins" else ""
+    wins = "; any deny wins" if config.permission_mode == "deny-wins" else ""
     title = f"Permissions of {live.agent}, strongest first{wins}"
 
     def revoke(key: str) -> None:
@@ -85,7 +85,7 @@ async def _confirms_auto(context: ActionContext) -> bool:
     modes = context.modes
     if modes.auto_confirmed:
         return True
-    question = ConfirmScreen("Allow everything that would ask?", AUTO_DETAIL)
+    question = ConfirmScreen("Run everything without asking?", AUTO_DETAIL)
     modes.auto_confirmed = bool(await context.show(question))
     return modes.auto_confirmed
 
@@ -128,7 +128,7 @@ class _RuleList:
     async def revoke(self, screen: PermissionsScreen, key: str) -> None:
         rule = self._rules[int(key)]
         if rule.source != ALWAYS or self._root is None:
-            source = {"default": "the program itself"}.get(rule.source, rule.source)
+            source = {"default": "the built-in rules"}.get(rule.source, rule.source)
             self._context.notify(ELSEWHERE.format(source=sanitize_line(source)))
             return
         await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)

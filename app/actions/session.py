@@ -78,7 +78,9 @@ async def sessions(context: ActionContext, argument: str) -> None:
     await _go_to(context, session_id, message_id)
 
 
-@action("session.next", "Next live session", "Session", slash=("next",), keys=("<leader>w",))
+@action(
+    "session.next", "Go to the next active session", "Session", slash=("next",), keys=("<leader>w",)
+)
 async def next_live(context: ActionContext, argument: str) -> None:
     """Answer what the open session asked; else open another live session: one that needs you, else
     one that ended, else one that works."""
@@ -88,7 +90,7 @@ async def next_live(context: ActionContext, argument: str) -> None:
     if others:
         await context.live.open(others[0].session.id)
     else:
-        context.notify("No other session is live.")
+        context.notify("No other session is active.")
 
 
 async def _go_to(context: ActionContext, session_id: str, message_id: str) -> None:

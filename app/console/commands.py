@@ -183,7 +183,7 @@ async def _mode(console: Console, argument: str) -> None:
         console.say(f"The mode is {permissions.mode}. The modes are {', '.join(modes)}.")
         return
     if argument == "auto" and permissions.mode != "auto":
-        answer = await console.ask("Allow everything that would ask? yes or no")
+        answer = await console.ask("Run everything without asking? yes or no")
         if answer.strip().lower() not in {"y", "yes"}:
             return
     permissions.mode = modes[argument]

@@ -16,7 +16,7 @@ EDIT_KEYS = frozenset({"backspace", "delete", "left", "right", "ctrl+h", "ctrl+w
 
 LINE_ENDS = NEWLINE_KEYS | {"enter"}
 
-ENTER_TYPED = "Enter went to the prompt. Pause, then answer."
+ENTER_TYPED = "You were still typing: enter went to the prompt. Pause, then answer."
 """The note of a dialog that did not get an Enter."""
 
 TYPING_PAUSE = 1.0

@@ -34,7 +34,7 @@ DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
 SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("What does this project do?", "it reads before it answers"),
     ("Find and fix a failing test", "it asks before it changes"),
-    ("/plan how to …", "tab switches to the plan agent, which reads but changes nothing"),
+    ("Plan how to …", "tab switches to the plan agent, which reads but changes nothing"),
 )
 
 MAX_RECENT = 3

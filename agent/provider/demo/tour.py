@@ -69,7 +69,7 @@ _OLD, _NEW = "This word is plain.", "This word is changed."
 _LOOP = f'for n in 1 2 3; do echo "line $n" | tee -a {SCRATCH_FILE}; sleep 0.5; done'
 _REMOVE = f"rm {SCRATCH_FILE}"
 
-# The todo list: the text of an item, its stage, and the tools that it needs.
+# The to-do list: the text of an item, its stage, and the tools that it needs.
 _PLAN = (
     ("Write a scratch file", "write", ("write",)),
     ("Change one line of it", "edit", ("write", "edit")),
@@ -208,14 +208,14 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _items(progress: TourProgress) -> list[tuple[str, str]]:
-    """Return the todo list's texts and stages for which all tools are offered."""
+    """Return the to-do list's texts and stages for which all tools are offered."""
     return [
         (item, stage) for item, stage, tools in _PLAN if progress.conversation.has_tools(*tools)
     ]
 
 
 def _mark(progress: TourProgress, stage: str) -> tuple[Call, ...]:
-    """Return the call that marks *stage* as in progress on the todo list, if there is a list."""
+    """Return the call that marks *stage* as in progress on the to-do list, if there is a list."""
     if progress.last_call("plan") is None:
         return ()
     items = _items(progress)
@@ -256,7 +256,7 @@ def _find_word(text: str) -> str:
 
 
 _REASONING = (
-    "**Planning a tour**\n\nI start with what is harmless: looking around. Then a search, a todo "
+    "**Planning a tour**\n\nI start with what is harmless: looking around. Then a search, a to-do "
     "list, a change with a question, a command with a question, and cleaning up."
 )
 

@@ -1,6 +1,6 @@
 """Pins: text that a compaction keeps word for word.
 
-The session's first request, messages that the user pinned, the todo list, loaded skills. The
+The session's first request, messages that the user pinned, the to-do list, loaded skills. The
 project's instructions are restated with the session block of the system prompt.
 """
 
@@ -52,7 +52,7 @@ def collect_pins(
             pins.append(Pin(f"{who} said this, and the user pinned it", text))
     if todos:
         lines = [f"{TODO_MARKS[todo.status]} {todo.content} ({todo.priority})" for todo in todos]
-        pins.append(Pin("The todo list", "\n".join(lines)))
+        pins.append(Pin("The to-do list", "\n".join(lines)))
     skills = dict(_loaded_skills(messages))
     shown = {name for name, part in skills.items() if part.message_id in tail}
     for name, part in skills.items():

@@ -27,13 +27,13 @@ MODE_TEMPLATES = {"plan": "plan"}
 """Agents that work in a mode, with the template that describes it."""
 
 NOBODY = (
-    "Nobody is here to answer questions or to approve anything. A question gets no answer, "
+    "No one is available to answer questions or to approve anything. A question gets no answer, "
     "and what needs an approval that was not given in advance is refused. Decide by yourself, and "
     "name in your answer what you decided and what is left to do."
 )
 """The line about the user of an unattended run."""
 
-SOMEBODY = "The user is here again: they can answer questions and approve what needs approval."
+SOMEBODY = "The user is available again: they can answer questions and approve what needs approval."
 """The reminder after an unattended run."""
 
 DOCUMENTATION = (

@@ -64,9 +64,7 @@ def parse_url(text: str) -> "httpx2.URL":
     if url.port is not None and not 0 < url.port < 65_536:
         raise ToolError(f"{text[:200]!r} is not a URL: there is no port {url.port}.")
     if url.userinfo:
-        raise ToolError(
-            "The URL contains a user name or password, which is never sent. Leave it out."
-        )
+        raise ToolError("The URL contains a user name or password, which is never sent. Remove it.")
     if not url.host:
         raise ToolError("The URL names no host.")
     return url.copy_with(fragment=None)

@@ -47,7 +47,7 @@ def _rule_group(rule: Rule) -> str:
 
 def _rule_note(rule: Rule, *, trusted: bool) -> str:
     if rule.cautious or (rule.source == DEFAULT and rule.permission == "bash"):
-        return "but commands that only read in the project run"
+        return "but commands that only read inside the project run"
     if rule.source == DEFAULT and rule.permission == "read":
         return "but asks for files that may contain secrets"
     if rule.saved and rule.permission == "bash":

@@ -85,7 +85,7 @@ def session_row(
         key=line.id,
         title=line.title or "Untitled",
         right=f"{state}  {facts}" if state else facts,
-        group="Live" if state else "Pinned" if line.pinned else day(line.updated, now),
+        group="Active" if state else "Pinned" if line.pinned else day(line.updated, now),
     )
 
 

@@ -122,7 +122,7 @@ def test_variables_of_mcp_servers_are_named_in_one_sentence(setting: Setting) ->
     loaded = load_config(setting.project, setting.project, setting.env, trusted=True)
     (notice,) = by_file(loaded.notices, loaded.files)
     assert notice == (
-        ".mcp.json:3: mcpServers.q is turned off, since its args cannot be filled in.\n  line 5:"
+        ".mcp.json:3: mcpServers.q is turned off: its args cannot be filled in.\n  line 5:"
         " mcpServers.q.args, mcpServers.q.env.K, mcpServers.q.env.L: a project's settings"
         " cannot read the variables A_KEY, B_KEY, so they are ignored; list them under"
         " project_reads in your own to allow it."

@@ -36,15 +36,17 @@ async def test_the_list_is_replaced_and_read_back(make_context: MakeContext) -> 
     lists, ctx = Lists(), make_context()
     made = await plan(TodoWriteTool(lists), ctx, todos=TODOS)
     assert lists.items == {}
-    assert made.label == ToolLabel("Todo", "1 of 3 done")
+    assert made.label == ToolLabel("To-do", "1 of 3 done")
     result = await TodoWriteTool(lists).execute(made, None, ctx)
     items = lists.items[ctx.session_id]
     assert [item.status for item in items] == ["completed", "in_progress", "pending"]
     assert result.blocks == (TodoBlock(items),)
     read = await run(TodoReadTool(lists), ctx)
-    assert read.output == ("The todo list:\n[x] Plan (high)\n[>] Build (medium)\n[ ] Test (medium)")
+    assert read.output == (
+        "The to-do list:\n[x] Plan (high)\n[>] Build (medium)\n[ ] Test (medium)"
+    )
     await run(TodoWriteTool(lists), ctx, todos=[])
-    assert (await run(TodoReadTool(lists), ctx)).output == "The todo list is empty."
+    assert (await run(TodoReadTool(lists), ctx)).output == "The to-do list is empty."
 
 
 async def test_bad_lists_are_refused(make_context: MakeContext) -> None:

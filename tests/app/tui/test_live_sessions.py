@@ -73,7 +73,7 @@ async def test_each_state_is_shown_while_another_session_is_open(
         await running.pilot.press("ctrl+x", "l")
         await running.until_shown("◆ needs you")
         listed = running.text()
-        for mark in ("✓ done", "✕ failed", "◐ working", "Live"):
+        for mark in ("✓ done", "✕ failed", "◐ working", "Active"):
             assert mark in listed
         hold.gate.set()
         await running.until(lambda: "◐ working" not in running.text())
@@ -138,7 +138,7 @@ async def test_the_next_key_answers_what_was_put_aside_and_goes_to_sessions_that
     hold = Hold()
     async with start(size=(80, 24)) as running:
         await running.pilot.press("ctrl+x", "w")
-        await running.until_shown("No other session is live.")
+        await running.until_shown("No other session is active.")
         scripted.script(answer(hold, Text("it is done")))
         ended = await begin(running, "write the docs")
         await running.until(hold.reached.is_set)

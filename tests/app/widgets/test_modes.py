@@ -90,12 +90,12 @@ async def test_auto_is_confirmed_once_and_shown_in_the_color_of_warnings(start: 
         permissions = running.runtime.permissions
         await status(running, "ask")
         await running.type("/mode auto", "enter")
-        await running.until_shown("Allow everything that would ask?")
+        await running.until_shown("Run everything without asking?")
         await running.pilot.press("n")
         await running.until(running.app.controller.on_main_screen)
         assert permissions.mode == "ask"
         await running.type("/mode auto", "enter")
-        await running.until_shown("Allow everything that would ask?")
+        await running.until_shown("Run everything without asking?")
         await running.pilot.press("y")
         await status(running, "auto")
         await running.pilot.press("shift+tab")

@@ -37,7 +37,7 @@ async def test_one_that_was_cancelled_in_the_queue_has_the_title(
     ran, queued = await calls(harness, session)
     assert isinstance(ran.state, Failed)
     assert isinstance(queued.state, Failed)
-    assert (label_of(ran).verb, label_of(queued)) == ("Bash", ToolLabel("Todo"))
+    assert (label_of(ran).verb, label_of(queued)) == ("Bash", ToolLabel("To-do"))
 
 
 async def test_it_has_one_from_its_first_moment_to_its_last(harness: Harness) -> None:
@@ -49,10 +49,10 @@ async def test_it_has_one_from_its_first_moment_to_its_last(harness: Harness) ->
     done, wrong = await calls(harness, session)
     assert isinstance(done.state, Completed)
     assert isinstance(wrong.state, Failed)
-    assert {label_of(done).verb, label_of(wrong).verb} == {"Todo"}
+    assert {label_of(done).verb, label_of(wrong).verb} == {"To-do"}
     parts = [event.part for event in harness.events if isinstance(event, PartUpdated)]
     begun = [p for p in parts if isinstance(p, ToolPart) and isinstance(p.state, Pending)]
-    assert {label_of(part).verb for part in begun} == {"Todo"}
+    assert {label_of(part).verb for part in begun} == {"To-do"}
     assert {part.id for part in begun} == {done.id, wrong.id}
 
 

@@ -142,9 +142,9 @@ def test_the_model_is_told_that_nobody_is_here(
     for words in (("one",), ("-c", "two")):
         assert run(installed, *words).returncode == 0
     first, second = (r.body for r in scripted.server.requests if r.body.get("tools"))
-    assert "User: Nobody is here to answer questions" in system(first)
+    assert "User: No one is available to answer questions" in system(first)
     assert system(second) == system(first)
-    assert "Nobody is here" not in str(second["messages"][-1]), "it is said once"
+    assert "No one is available" not in str(second["messages"][-1]), "it is said once"
 
 
 async def test_a_session_learns_that_its_user_came_and_went(tmp_path: Path) -> None:
@@ -154,7 +154,10 @@ async def test_a_session_learns_that_its_user_came_and_went(tmp_path: Path) -> N
         await harness.turn(session, "one")
         paths, directory = harness.home, harness.folder
         await harness.runtime.close()
-        for answering, said in (("none", "Nobody is here"), ("text", "The user is here again")):
+        for answering, said in (
+            ("none", "No one is available"),
+            ("text", "The user is available again"),
+        ):
             runtime = await open_runtime(directory, env=environment(paths), answering=answering)
             headless = HeadlessRun(runtime)
             async with aclosing(headless.run(session, PromptInput(text="on"))) as events:
@@ -163,7 +166,7 @@ async def test_a_session_learns_that_its_user_came_and_went(tmp_path: Path) -> N
             await runtime.close()
             body = next(r.body for r in reversed(harness.server.requests) if r.body.get("tools"))
             assert said in str(body["messages"][-1])
-            assert "Nobody is here" not in system(body)
+            assert "No one is available" not in system(body)
 
 
 def test_each_ignored_file_is_named_once(

@@ -232,7 +232,7 @@ GALLERY: dict[str, Kind] = {
     ],
     "todo": [
         ("todowrite", pending('{"todos": [')),
-        ("todowrite", completed("Todo", "1 of 3 done", TODOS)),
+        ("todowrite", completed("To-do", "1 of 3 done", TODOS)),
         ("todowrite", failed("", "", "items: Field required", kind="invalid")),
     ],
     "other": [
@@ -252,7 +252,7 @@ GALLERY: dict[str, Kind] = {
 }
 
 
-TITLES = {"todowrite": "Todo", "webfetch": "Fetch", "question": "Ask"}
+TITLES = {"todowrite": "To-do", "webfetch": "Fetch", "question": "Ask"}
 """The names that the tools give their calls, where they differ."""
 
 
