@@ -135,7 +135,7 @@ COMPILE = $(or $(UV),uv) pip compile pyproject.toml --no-emit-index-url --no-hea
 lock:
 	$(COMPILE) --universal --generate-hashes --extra dev -o requirements-dev.lock
 	$(COMPILE) --universal --generate-hashes -c requirements-dev.lock -o requirements.lock
-	$(COMPILE) --python-version 3.11 --resolution lowest-direct --no-annotate --extra dev \
+	$(COMPILE) --python-version 3.11 --resolution lowest-direct --upgrade --no-annotate --extra dev \
 		-o requirements-lowest.lock
 
 clean:

@@ -17,7 +17,7 @@ from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuth
 from mcp.shared.auth import AuthorizationCodeResult
 from pydantic import ValidationError
 
-from agent.mcp.oauth import LoginProvider, ServerTokens, TokenAuth, is_web_address
+from agent.mcp.oauth import BoundTokens, LoginProvider, ServerTokens, TokenAuth, is_web_address
 from agent.mcp.records import Server
 from agent.mcp.token_store import TokenStore
 from agent.mcp.transports import HTTP_TIMEOUT
@@ -145,7 +145,7 @@ _INITIALIZE: JsonObject = {
 }
 
 
-class ClientCredentials(ClientCredentialsOAuthProvider):
+class ClientCredentials(BoundTokens, ClientCredentialsOAuthProvider):
     """The login of the program itself, with the scopes of the settings where they name some."""
 
     async def _perform_authorization(self) -> httpx2.Request:

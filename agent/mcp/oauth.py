@@ -17,6 +17,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
+from agent.mcp.dpop import ProofKey, binds_tokens, json_content
 from agent.mcp.records import Server
 from agent.mcp.token_store import TokenStore, expiry
 from agent.records.json import JsonObject
@@ -35,6 +36,7 @@ class ServerTokens(TokenStorage):
     def __init__(self, file: TokenStore, server: Server) -> None:
         self._file = file
         self._server = server
+        self.proof_key = ProofKey(file, server.url)
 
     async def get_tokens(self) -> OAuthToken | None:
         return self.load("tokens", OAuthToken)
@@ -104,7 +106,76 @@ class _ClientMetadata(OAuthClientMetadata):
         super().__setattr__(name, value)
 
 
-class LoginProvider(OAuthClientProvider):
+class BoundTokens(OAuthClientProvider):
+    """Binds the tokens of servers that support it to a key."""
+
+    _offered = False
+    """True once a server has said that it binds tokens."""
+
+    @property
+    def proof_key(self) -> ProofKey:
+        return cast("ServerTokens", self.context.storage).proof_key
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        flow = super().async_auth_flow(request)
+        try:
+            sent = await anext(flow)
+            while True:
+                for_token = self._is_for_token(sent)
+                proved = self._prove(sent, for_token=for_token)
+                response = yield sent
+                if proved and await self.proof_key.wants_nonce(response):
+                    self._prove(sent, for_token=for_token)
+                    response = yield sent
+                if for_token:
+                    response = await self._taken(response)
+                elif sent is not request:
+                    self._offered |= binds_tokens(await json_content(response))
+                sent = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+
+    def _header(self) -> str | None:
+        """Return the header that a request with the current token has."""
+        tokens = self.context.current_tokens
+        scheme = "DPoP" if self.proof_key.bound else "Bearer"
+        return f"{scheme} {tokens.access_token}" if tokens is not None else None
+
+    def _add_auth_header(self, request: httpx2.Request) -> None:
+        if (header := self._header()) is not None:
+            request.headers["Authorization"] = header
+
+    def _is_for_token(self, request: httpx2.Request) -> bool:
+        return request.method == "POST" and str(request.url) == self._get_token_endpoint()
+
+    def _prove(self, request: httpx2.Request, *, for_token: bool) -> bool:
+        """Add the proof that *request* needs; return whether it needs one."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if for_token and (self._offered or self.proof_key.bound):
+            self.proof_key.prove(request)
+        elif scheme == "DPoP":
+            self.proof_key.prove(request, token)
+        else:
+            return False
+        return True
+
+    async def _taken(self, response: httpx2.Response) -> httpx2.Response:
+        """Note whether the token in *response* is bound. The SDK knows only the other kind."""
+        given = await json_content(response)
+        if response.status_code not in {200, 201} or "access_token" not in given:
+            return response
+        self.proof_key.bound = str(given.get("token_type")).lower() == "dpop"
+        if not self.proof_key.bound:
+            return response
+        given = {**given, "token_type": "Bearer"}
+        return httpx2.Response(response.status_code, json=given, request=response.request)
+
+
+class LoginProvider(BoundTokens):
     """Logs in: *show* gets the address to open, *returned* gives the result of the redirect.
 
     The redirect *uri* differs at each login, so the client is registered anew each time.
@@ -159,7 +230,7 @@ class LoginProvider(OAuthClientProvider):
                 self._kept.save(key, value)
 
 
-class TokenAuth(OAuthClientProvider):
+class TokenAuth(BoundTokens):
     """Signs requests with the tokens of a login, and renews them.
 
     It never starts a login: when a server refuses the tokens, its response is passed on.
@@ -216,10 +287,6 @@ class TokenAuth(OAuthClientProvider):
         """
         known = request.headers.get("Authorization") == self._header()
         return known and self.context.can_refresh_token()
-
-    def _header(self) -> str | None:
-        tokens = self.context.current_tokens
-        return f"Bearer {tokens.access_token}" if tokens is not None else None
 
     def _note_missing_scope(self, scope: str | None) -> None:
         """Request the scope that a call lacked at the next login: *scope*, or all that there

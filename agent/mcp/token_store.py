@@ -14,7 +14,8 @@ class TokenStore:
 
     An entry has ``tokens`` (with ``expires_at``, seconds since the epoch), ``client``, ``server``
     and ``resource``: the SDK's records of the tokens, the client and the issuer. ``wanted`` has the
-    ``scope`` that a call lacked.
+    ``scope`` that a call lacked, ``dpop`` the ``key`` of the login and whether the tokens are
+    ``bound`` to it.
     """
 
     def __init__(self, data: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
@@ -76,7 +77,7 @@ async def drive(url: str, context: JsonObject) -> int:
 
     The suite decides whether the calls went right, since some scenarios mean them to fail.
     """
-    server = Server(name=NAME, url=url, oauth=client_of(context))
+    server = Server(name=NAME, url=url, oauth=await client_of(url, context))
     with tempfile.TemporaryDirectory() as folder:
         async with open_mcp(Path(folder), server, ask=accept) as mcp:
             for _ in range(LOGINS):
@@ -91,12 +92,24 @@ async def drive(url: str, context: JsonObject) -> int:
             return 0
 
 
-def client_of(context: JsonObject) -> McpOAuthConfig | None:
+async def client_of(url: str, context: JsonObject) -> McpOAuthConfig | None:
+    """Return what a user would have written into the settings."""
     known = context.get("client_id")
-    if os.environ.get("MCP_CONFORMANCE_SCENARIO") == "auth/basic-cimd":
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    if scenario == "auth/basic-cimd":
         known = PAGE
     secret = context.get("client_secret")
-    return McpOAuthConfig(client_id=str(known), client_secret=secret) if known else None  # type: ignore[arg-type]
+    issuer = await issuer_of(url) if scenario == "auth/client-credentials-basic" else None
+    return (
+        McpOAuthConfig(client_id=str(known), client_secret=secret, issuer=issuer) if known else None
+    )  # type: ignore[arg-type]
+
+
+async def issuer_of(url: str) -> str:
+    """Return the authorization server of the credentials, which the suite names nowhere else."""
+    place = urljoin(url, f"/.well-known/oauth-protected-resource{urlsplit(url).path}")
+    async with httpx2.AsyncClient() as client:
+        return (await client.get(place)).json()["authorization_servers"][0]
 
 
 def calls(

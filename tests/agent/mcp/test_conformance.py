@@ -46,6 +46,9 @@ SCENARIOS = (
     "auth/offline-access-scope",
     "auth/offline-access-not-supported",
     "auth/authorization-server-migration",
+    "auth/client-credentials-basic",
+    "auth/dpop",
+    "auth/dpop-nonce",
     "auth/iss-supported",
     "auth/iss-not-advertised",
     "auth/iss-supported-missing",
@@ -66,16 +69,10 @@ SCENARIOS = (
 )
 
 MACHINES = "a login with a signed statement: keys of machines and companies are not kept here"
-UNNAMED = "client credentials go to no authorization server that the settings do not name"
-BOUND = "tokens bound to a key of the client: no server is known that demands them"
-
 EXTENSIONS = {
     "auth/client-credentials-jwt": MACHINES,
-    "auth/client-credentials-basic": UNNAMED,
     "auth/enterprise-managed-authorization": MACHINES,
     "auth/wif-jwt-bearer": MACHINES,
-    "auth/dpop": BOUND,
-    "auth/dpop-nonce": BOUND,
 }
 """Those that fail, each for the reason that it says."""
 
