@@ -132,7 +132,9 @@ class ActionDispatcher:
         """Run *action* in a task, during start-up as soon as it can; do nothing for None."""
         if action is None:
             return
-        self.tasks.spawn(self._run(action, argument), action.title)
+        held = self.main.prompt.hold()
+        running = self.tasks.spawn(self._run(action, argument), action.title)
+        running.add_done_callback(lambda _: held())
 
     async def _run(self, action: Action, argument: str) -> None:
         if self.live.opening and action.id not in EARLY:

@@ -246,6 +246,10 @@ class OpencodeApp(App[int]):
 
     def on_session_screen_called(self, event: SessionScreen.Called) -> None:
         self.controller.actions.run(event.action, event.argument)
+        event.handled()
+
+    def on_session_screen_covered(self) -> None:
+        self._type_ahead.hand_over(self.screen)
 
     def on_session_screen_entered_early(self, event: SessionScreen.EnteredEarly) -> None:
         controller = self.controller

@@ -1,14 +1,18 @@
-"""Type-ahead: typed text goes to the prompt, never to a dialog that it could answer."""
+"""Type-ahead: typed text goes to the prompt, never to a dialog that it could answer, or into the
+field of the screen that a command opens."""
 
 import math
 from collections.abc import Callable
+from weakref import WeakSet
 
 from textual import events
 from textual.screen import Screen
+from textual.widgets import Input
 
 from agent.records.frozen import frozen
 from app.screens.base.dialog import AutoDialog
 from app.screens.session.screen import SessionScreen
+from app.widgets.input.held_keys import TypedEvent, copy_of
 from app.widgets.input.prompt import NEWLINE_KEYS
 
 EDIT_KEYS = frozenset({"backspace", "delete", "left", "right", "ctrl+h", "ctrl+w", "ctrl+u"})
@@ -103,6 +107,9 @@ class TypeAhead:
     In a visible dialog an answer is one character by itself: none came shortly before, and none
     follows while the answer is held (*later* ends that). Other characters are text for the prompt
     until the user pauses. With *guards* false only the dialog's own grace period counts.
+
+    A screen that a command opened gets what was typed since the command, if it has a field for it
+    (``hand_over``). Enter acts on nothing that was not visible yet.
     """
 
     def __init__(self, main: SessionScreen, later: Later, *, guards: bool) -> None:
@@ -115,9 +122,51 @@ class TypeAhead:
         self._rhythm = TypingRhythm()
         self._unsorted: list[events.Key] = []
         self._held: HeldAnswer | None = None
+        self._seen = WeakSet[Screen[object]]()
+        self._opening: Screen[object] | None = None
+        self._typed_early: list[TypedEvent] = []
+
+    def hand_over(self, screen: "Screen[object]") -> None:
+        """Give *screen*, which a command opened, what was typed since then, once it is ready."""
+        wanted = self._main.prompt.is_holding and not isinstance(screen, AutoDialog)
+        if screen is self._main or not wanted or screen in self._seen:
+            return
+        self._seen.add(screen)
+        self._opening = screen
+        if not screen.call_after_refresh(self._main.prompt.call_later, self._give, screen):
+            self._give(screen)  # it is closing
+
+    def _give(self, screen: "Screen[object]") -> None:
+        """Type what was typed early into the field of *screen*, up to an Enter, and the rest into
+        the prompt. This runs in the prompt, after all keys for it."""
+        if self._opening is not screen:
+            return
+        self._opening = None
+        early, self._typed_early = self._typed_early, []
+        field = screen.focused if screen.is_current else None
+        if isinstance(field, Input):
+            for character in self._main.prompt.take_held():
+                field.post_message(_key_of(character))
+            while early and not _ends_line(early[0]):
+                field.post_message(copy_of(early.pop(0)))
+            del early[:1]
+        for event in early:
+            self._type(event)
+
+    def _is_opening(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
+        """Return whether *event* is kept until *screen* is ready."""
+        self.hand_over(screen)
+        if self._opening is not None and self._opening is not screen:
+            self._give(self._opening)
+        if self._opening is None or not (_edits(event) or _ends_line(event)):
+            return False
+        self._typed_early.append(event)
+        return True
 
     def intercept(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
         """Return whether *event* is not for *screen*, or not yet; then it is handled here."""
+        if self._is_opening(event, screen):
+            return True
         key = event.key if isinstance(event, events.Key) else ""
         again = self._rhythm.insists(key, event.time)
         if again and self._held is not None:
@@ -192,7 +241,7 @@ class TypeAhead:
     def _is_typing(self, event: events.Key | events.Paste) -> bool:
         """Return whether *event* continues the text that is typed into the prompt. Before Enter, a
         user can stop to read what they typed."""
-        ends = isinstance(event, events.Key) and event.key in LINE_ENDS and not self._line_ended
+        ends = _ends_line(event) and not self._line_ended
         return event.time - self._last_typed < (LINE_PAUSE if ends else TEXT_PAUSE)
 
     def _hold(self, event: events.Key, screen: AutoDialog[object]) -> None:
@@ -205,7 +254,7 @@ class TypeAhead:
             self._last_typed = -math.inf
             self._rhythm.presses = 0
             if screen.is_current:
-                screen.post_message(_copy_of(event))
+                screen.post_message(copy_of(event))
 
         screen.preview(event.key)
         self._held = HeldAnswer(screen, self._later(self._rhythm.hold, give))
@@ -233,18 +282,17 @@ class TypeAhead:
 
     def _type(self, event: events.Key | events.Paste) -> None:
         self._last_typed = event.time
-        if isinstance(event, events.Key) and event.key in LINE_ENDS:
+        if _ends_line(event):
             self._line_ended = bool(self._main.prompt.text)
         elif _edits(event):
             if self._line_ended:
                 self._line_ended = False
                 self._post(events.Key("ctrl+j", None))
-            self._post(_copy_of(event))
+            self._post(event)
 
     def _post(self, event: events.Key | events.Paste) -> None:
         """Post *event* to the prompt alone: it must not bubble to the dialog."""
-        event.stop()
-        self._main.prompt.post_message(event)
+        self._main.prompt.post_message(copy_of(event))
 
 
 def _explain_enter(key: str, screen: AutoDialog[object]) -> None:
@@ -256,11 +304,15 @@ def _is_text(event: events.Key | events.Paste) -> bool:
     return isinstance(event, events.Paste) or event.is_printable
 
 
+def _ends_line(event: events.Key | events.Paste) -> bool:
+    return isinstance(event, events.Key) and event.key in LINE_ENDS
+
+
 def _edits(event: events.Key | events.Paste) -> bool:
     return _is_text(event) or (isinstance(event, events.Key) and event.key in EDIT_KEYS)
 
 
-def _copy_of(event: events.Key | events.Paste) -> events.Key | events.Paste:
-    if isinstance(event, events.Paste):
-        return events.Paste(event.text)
-    return events.Key(event.key, event.character)
+def _key_of(character: str) -> events.Key:
+    """Return the key that types *character* into a field of one line."""
+    shown = " " if character == "\n" else character
+    return events.Key(shown, shown)

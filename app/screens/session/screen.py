@@ -1,7 +1,7 @@
 """The main screen: the session, the prompt, and the status line below."""
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -62,6 +62,8 @@ class SessionScreen(PaintedScreen):
 
         action: Action
         argument: str
+        handled: Callable[[], None]
+        """Call it once the action runs: until then, the prompt holds keys back."""
 
     @dataclass
     class EnteredEarly(Message):
@@ -80,6 +82,9 @@ class SessionScreen(PaintedScreen):
 
     class Leaving(Message):
         """Ctrl+D was pressed on an empty prompt."""
+
+    class Covered(Message):
+        """Another screen covers this one."""
 
     class Resumed(Message):
         """No other screen covers this one any more."""
@@ -119,6 +124,7 @@ class SessionScreen(PaintedScreen):
 
     def on_mount(self) -> None:
         self.prompt.complete = self._complete
+        self.prompt.is_command = is_command
         self.first_frame_ready = True
         if self._widgets is not None:  # they were added before the first frame
             self._mount_widgets(self._widgets)
@@ -277,12 +283,12 @@ class SessionScreen(PaintedScreen):
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
         typed = event.text.removeprefix(event.restored)
-        command = parse_command(typed) if event.restored else None
-        if command is not None and command.action is not None:
+        if event.restored and is_command(typed):
             self.prompt.restore(event.restored)
             self.submit(typed)
         else:
             self.submit(event.text)
+        event.handled()
 
     def submit(self, text: str) -> None:
         """Send *text*, or run the command that it is."""
@@ -336,7 +342,7 @@ class SessionScreen(PaintedScreen):
 
     def _call(self, action: Action, argument: str = "") -> None:
         self._command_runs = not self.prompt.text
-        self.post_message(self.Called(action, argument))
+        self.post_message(self.Called(action, argument, self.prompt.hold()))
 
     def on_prompt_mode_changed(self, event: Prompt.ModeChanged) -> None:
         event.stop()
@@ -353,6 +359,7 @@ class SessionScreen(PaintedScreen):
         action = find("app.help")
         if action is not None:
             self._call(action)
+        event.handled()
 
     def on_prompt_leave(self, event: Prompt.Leave) -> None:
         event.stop()
@@ -398,6 +405,11 @@ class SessionScreen(PaintedScreen):
         self._typed_mention = None  # files that arrive late would reopen the list
         if self._widgets is not None:
             self.prompt.is_completing = self._widgets.completions.show_commands(typed)
+
+    def on_screen_suspend(self) -> None:
+        if self.first_frame_ready:
+            self.prompt.cover()
+        self.post_message(self.Covered())
 
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
@@ -470,3 +482,9 @@ BROWSE_KEYS = (
 
 COMMAND_NAME = re.compile(r"/[\w/:.-]+")
 """The name of a command while it is typed."""
+
+
+def is_command(text: str) -> bool:
+    """Return whether *text* calls a command that is known."""
+    command = parse_command(text)
+    return command is not None and command.action is not None

@@ -12,10 +12,12 @@ from urllib.parse import unquote, urlsplit
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.timer import Timer
 
 from app.text.mentions import mention_of
 from app.text.units import count
 from app.toolkit.painting import PaintedScreen
+from app.widgets.input.held_keys import HeldKeys, TypedEvent
 from app.widgets.input.textarea import GraphemeArea
 
 if TYPE_CHECKING:  # only with Vim keys
@@ -58,6 +60,9 @@ _ESCAPED = re.compile(r"\\.")
 
 KEY_PAUSE = 0.002
 """Seconds between a frame and that of a key at least."""
+
+HOLD_SECONDS = 5.0
+"""Seconds for which keys are held back at most: what takes longer is not waited for."""
 
 
 @dataclass(slots=True)
@@ -147,6 +152,9 @@ class Prompt(GraphemeArea):
 
     While the completion list is open (*is_completing*), the keys for it are passed to *complete*,
     which says whether it used them.
+
+    Enter is held back while a command runs (``hold``): text that is typed right after one can be
+    for the screen that it opens.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -163,6 +171,8 @@ class Prompt(GraphemeArea):
         """Enter was pressed on *text*."""
 
         text: str
+        handled: Callable[[], None]
+        """Call it once the text is handled: until then, keys are held back."""
         restored: str = ""
         """The restored message that a slash was typed after, if there is one."""
 
@@ -175,8 +185,12 @@ class Prompt(GraphemeArea):
     class EditQueued(Message):
         """Up was pressed on an empty prompt with queued messages: the newest is to be edited."""
 
+    @dataclass
     class HelpWanted(Message):
         """A question mark was typed into an empty prompt."""
+
+        handled: Callable[[], None]
+        """As in ``Submitted``."""
 
     class Leave(Message):
         """Ctrl+D was pressed on an empty prompt."""
@@ -202,6 +216,8 @@ class Prompt(GraphemeArea):
         self.complete: Callable[[CompletionKey], bool] = lambda _: False
         """Handles a completion key. It is called, not sent a message: characters that were typed
         right after the key would be in the text when the message is handled."""
+        self.is_command: Callable[[str], bool] = lambda _: False
+        """Returns whether a text calls a command."""
         self.has_queued_messages = False
         """True while messages that were sent during the turn are queued."""
         self.vim: Vim | None = None
@@ -214,6 +230,8 @@ class Prompt(GraphemeArea):
         self._draft = ""
         self._recalled = ""
         self._restored = ""
+        self._held: HeldKeys | None = None
+        self._hold_end: Timer | None = None
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """Set the prompts sent before, newest first, over all sessions."""
@@ -239,6 +257,8 @@ class Prompt(GraphemeArea):
         self._history_index = None
         self._replace_all(text)
         self._recalled = text if recalled else ""
+        if self._held is not None:
+            self._held.begin(self.text, self._place)
 
     def restore(self, text: str) -> None:
         """Bring back the *text* of an undone message, unless something else is being typed: then
@@ -251,6 +271,59 @@ class Prompt(GraphemeArea):
         """Remove the restored text again if it was not changed."""
         if self._restored and self.text == self._restored:
             self.take_text()
+
+    def hold(self) -> Callable[[], None]:
+        """Hold keys back until the returned function is called: what is typed from now on can be
+        for a screen that is about to open."""
+        held = self._held
+        if held is None:
+            held = self._held = HeldKeys(self.text, self._place)
+            self._hold_end = self.set_timer(HOLD_SECONDS, lambda: self._let_go(held))
+        holder = object()
+        held.holders.add(holder)
+
+        def release() -> None:
+            held.holders.discard(holder)
+            if not held.holders:
+                self._let_go(held)
+
+        return release
+
+    @property
+    def is_holding(self) -> bool:
+        return self._held is not None
+
+    def cover(self) -> None:
+        """Note that another screen covers this one: Enter that was typed before sends no prompt."""
+        if self._held is not None:
+            self._held.covered = True
+
+    def take_held(self) -> str:
+        """Remove and return the text that was typed for the screen that opened. What was typed
+        after an Enter stays here."""
+        held = self._held
+        if held is None:
+            return ""
+        if typed := held.typed(self.text):
+            end = held.at + len(typed)
+            self.replace("", _location(self.text, held.at), _location(self.text, end))
+        held.begin(self.text, self._place)
+        self.call_next(self._replay, held.take_kept(sends=False))
+        return self._pasted.unfold(typed)
+
+    def _let_go(self, held: HeldKeys) -> None:
+        """End holding; a prompt that was entered meanwhile is sent now, unless a screen opened that
+        it may have been meant for."""
+        if self._held is held:
+            self._held = None
+            if self._hold_end is not None:
+                self._hold_end.stop()
+            sends = not held.covered or self.is_command(held.typed(self.text))
+            self.call_next(self._replay, held.take_kept(sends=sends))
+
+    async def _replay(self, kept: Sequence[TypedEvent]) -> None:
+        for event in kept:
+            await self.on_event(event)
 
     def expand_pastes(self, text: str) -> str:
         """Return *text* with the labels of pasted text replaced by the full text."""
@@ -302,7 +375,8 @@ class Prompt(GraphemeArea):
 
     async def _on_key(self, event: events.Key) -> None:
         """Handle the prompt's own keys; the rest is the editor's."""
-        if self._handle_vim(event) or self._handle_key(event.key):
+        kept = self._held is not None and self._held.keep(event)
+        if kept or self._handle_vim(event) or self._handle_key(event.key):
             event.stop()
             event.prevent_default()
         elif event.is_printable:
@@ -316,9 +390,7 @@ class Prompt(GraphemeArea):
         if vim is None or (self.is_completing and vim.mode == "insert"):
             return False
         mode, text = vim.mode, self.text
-        row, column = self.cursor_location
-        at = sum(len(line) + 1 for line in text.split("\n")[:row]) + column
-        change = vim.press(event.key, event.character, text, at)
+        change = vim.press(event.key, event.character, text, self._place)
         if vim.mode != mode:
             self.post_message(self.ModeChanged(vim.mode))
         if change is None:
@@ -349,7 +421,7 @@ class Prompt(GraphemeArea):
         elif key in {"pageup", "pagedown"} or (key in {"home", "end"} and not self.text):
             self.post_message(self.ScrollKey(key))
         elif key == "question_mark" and not self.text:
-            self.post_message(self.HelpWanted())
+            self.post_message(self.HelpWanted(self.hold()))
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())
         elif key == "ctrl+u" and self.text and self.text == self._recalled:
@@ -374,16 +446,25 @@ class Prompt(GraphemeArea):
         else:
             restored = self._restored if self.text.startswith(f"{self._restored}/") else ""
             # Taken at once: text typed before the message is handled is not part of it.
-            self.post_message(self.Submitted(self.take_text(), restored))
+            text = self.take_text()
+            self.post_message(self.Submitted(text, self.hold(), restored))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert a paste as one unit, with any kind of line endings."""
         event.stop()
         event.prevent_default()
+        if self._held is not None and self._held.keep(event):
+            return
         self._history_index = None
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         self._insert(mentions_of_dropped(text, self.directory) or self._pasted.fold(text))
         self.focus()
+
+    @property
+    def _place(self) -> int:
+        """The offset of the cursor in the text."""
+        row, column = self.cursor_location
+        return sum(len(line) + 1 for line in self.text.split("\n")[:row]) + column
 
     def _cursor_row(self) -> int:
         return self.wrapped_document.location_to_offset(self.cursor_location).y

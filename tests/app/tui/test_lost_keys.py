@@ -208,7 +208,7 @@ async def test_another_command_after_undo_leaves_the_restored_text(
 def press_at_once(running: Running, *keys: str) -> None:
     """Press *keys* without waiting for what each of them does, as a fast typist."""
     for key in keys:
-        name = {"/": "slash"}.get(key, key)
+        name = {"/": "slash", "?": "question_mark", " ": "space"}.get(key, key)
         running.app.post_message(events.Key(name, key if len(key) == 1 else None))
 
 

@@ -20,6 +20,7 @@ class Host(App[None]):
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         self.sent.append(event.text)
         self.prompt.take_text()
+        event.handled()
 
     @property
     def prompt(self) -> Prompt:

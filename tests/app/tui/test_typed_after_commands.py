@@ -1,0 +1,168 @@
+"""Text typed between a command and the screen that it opens belongs to that screen."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from textual import events
+from textual.screen import Screen
+from textual.widgets import Input
+
+from app.commands.context import ActionContext
+from app.commands.registry import Action
+from app.screens.base.picker import Picker, Row
+from app.screens.base.small_dialogs import ApiKeyScreen, ConfirmScreen
+from app.screens.help import HelpScreen
+from app.screens.model import ModelScreen
+from tests.app.conftest import Running, Starter
+from tests.app.tui.test_lost_keys import messages, press_at_once
+from tests.support.model_server import ModelServer
+from tests.support.script import Text, answer
+
+ROWS = [Row(name, name) for name in ("one", "two", "three")]
+
+
+class SlowAction:
+    """An action that shows *screen* once it is let go."""
+
+    def __init__(self, *screens: Screen[Any]) -> None:
+        self.screens = screens
+        self.gate = asyncio.Event()
+        self.results: list[object] = []
+
+    async def __call__(self, context: ActionContext, argument: str) -> None:
+        await self.gate.wait()
+        for screen in self.screens:
+            self.results.append(await context.show(screen))
+
+    def run(self, running: Running) -> None:
+        action = Action(id="test.slow", title="Slow", run=self, group="Program")
+        running.app.controller.actions.run(action)
+
+
+async def is_open(running: Running, kind: type[Screen[Any]]) -> None:
+    await running.until(lambda: isinstance(running.app.screen, kind))
+
+
+def field(running: Running) -> str:
+    return running.app.screen.query_one(Input).value
+
+
+async def test_a_filter_gets_what_was_typed_before_it_was_visible(start: Starter) -> None:
+    async with start() as running:
+        press_at_once(running, *"/model", "enter", *"demo", "enter")
+        await is_open(running, ModelScreen)
+        await running.until(lambda: field(running) == "demo")
+        assert running.prompt == ""
+        assert isinstance(running.app.screen, ModelScreen)  # Enter chose nothing
+        assert running.app.controller.live.session is None  # and sent nothing
+
+
+async def test_text_before_and_after_the_screen_was_pushed_stays_in_order(start: Starter) -> None:
+    async with start() as running:
+        slow = SlowAction(Picker("Slow", ROWS))
+        slow.run(running)
+        press_at_once(running, *"th")
+        await running.until(lambda: running.prompt == "th")  # it is seen while it is typed
+        slow.gate.set()
+        press_at_once(running, *"re")
+        await is_open(running, Picker)
+        press_at_once(running, *"e")
+        await running.until(lambda: field(running) == "three")
+        assert running.prompt == ""
+        await running.pilot.press("enter")
+        await running.until(lambda: slow.results == ["three"])
+
+
+async def test_a_draft_around_what_was_typed_stays(start: Starter) -> None:
+    async with start() as running:
+        await running.type("fix it", "left", "left")
+        slow = SlowAction(Picker("Slow", ROWS))
+        slow.run(running)
+        press_at_once(running, *"two", "enter", *"later", "enter")
+        slow.gate.set()
+        await is_open(running, Picker)
+        await running.until(lambda: field(running) == "two")
+        await running.pilot.press("escape")
+        await running.until(lambda: running.prompt == "fix laterit")
+        assert messages(running) == []
+
+
+async def test_each_screen_of_a_command_gets_its_text(start: Starter) -> None:
+    async with start() as running:
+        slow = SlowAction(Picker("Slow", ROWS), ApiKeyScreen("Anthropic"))
+        slow.run(running)
+        press_at_once(running, *"two", "enter", *"key1", "enter")
+        slow.gate.set()
+        await is_open(running, Picker)
+        await running.until(lambda: field(running) == "two")
+        await running.pilot.press("enter")
+        await is_open(running, ApiKeyScreen)
+        await running.until(lambda: field(running) == "key1")
+        assert running.prompt == ""
+
+
+async def test_a_page_without_a_field_leaves_the_text_in_the_prompt(start: Starter) -> None:
+    async with start() as running:
+        press_at_once(running, *"/status", "enter", *"quick", "enter")
+        await running.until(lambda: running.app.screen is not running.app.controller.main)
+        await running.until(lambda: running.prompt == "quick")
+        await running.pilot.press("escape")
+        await running.until(lambda: running.app.screen is running.app.controller.main)
+        assert running.prompt == "quick"
+        assert running.app.controller.live.session is None
+
+
+@pytest.mark.parametrize("text", ["yes do it", "y", "/status"])
+async def test_nothing_typed_early_answers_a_question(start: Starter, text: str) -> None:
+    async with start(grace=0.4) as running:
+        slow = SlowAction(ConfirmScreen("Delete everything?"))
+        slow.run(running)
+        press_at_once(running, *text, "enter")
+        await running.until(lambda: running.prompt == text)
+        slow.gate.set()
+        await is_open(running, ConfirmScreen)
+        await running.until(lambda: running.prompt == text)
+        assert slow.results == []
+        await running.pilot.press("escape")
+        await running.until(lambda: slow.results == [False])
+        # A command is still one; anything else may have been meant for the question.
+        if text == "/status":
+            await running.until(lambda: running.app.screen is not running.app.controller.main)
+        else:
+            await running.pilot.pause()
+            assert running.prompt == text
+            assert running.app.controller.live.session is None
+
+
+async def test_a_prompt_after_a_command_that_opens_nothing_is_sent(
+    start: Starter, scripted: ModelServer
+) -> None:
+    scripted.always(answer(Text("fine now")))
+    async with start() as running:
+        slow = SlowAction()
+        slow.run(running)
+        press_at_once(running, *"one", "enter", *"two", "enter", *"rest")
+        await running.until(lambda: running.prompt == "one")
+        slow.gate.set()
+        await running.until(lambda: messages(running) == ["one", "two"])
+        await running.until(lambda: running.prompt == "rest")
+        await running.until_idle()
+
+
+async def test_the_help_of_a_question_mark_gets_what_follows(start: Starter) -> None:
+    async with start() as running:
+        press_at_once(running, "?", *"undo")
+        await is_open(running, HelpScreen)
+        await running.until(lambda: field(running) == "undo")
+        assert running.prompt == ""
+
+
+async def test_esc_closes_a_screen_that_just_opened(start: Starter) -> None:
+    async with start() as running:
+        slow = SlowAction(Picker("Slow", ROWS))
+        slow.run(running)
+        slow.gate.set()
+        await running.until(lambda: isinstance(running.app.screen, Picker))
+        running.app.post_message(events.Key("escape", None))
+        await running.until(lambda: slow.results == [None])
