@@ -1,4 +1,4 @@
-"""Editing a text in the user's own editor, or reading it in their pager, which get the terminal
+"""The user's own editor, for a text or a file, and their pager, which get the terminal
 meanwhile."""
 
 import asyncio
@@ -13,6 +13,7 @@ from types import FrameType
 from textual.app import App, SuspendNotSupported
 
 from agent.records.errors import OpencodePyError
+from app.text.file_links import EDITOR_SCHEMES, FilePlace
 
 FALLBACKS = ("nano", "vim", "vi")
 """Editors that are tried in this order if the environment names none."""
@@ -50,11 +51,42 @@ async def edit_text(app: App[int], text: str, env: Mapping[str, str]) -> str:
     ``run_editor`` does.
     """
     command = editor_command(env)
-    try:
-        with _no_interrupt(), app.suspend(), app.batch_update():
-            return await run_editor(text, command, env)
-    except SuspendNotSupported as error:
-        raise EditorError("Cannot open an editor in this terminal.") from error
+    with _terminal_of(app, "an editor"):
+        return await run_editor(text, command, env)
+
+
+LINE_OPTION = frozenset(
+    {"vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg", "ne"}
+)
+"""Editors that take the line as ``+LINE`` before the file."""
+LINE_SUFFIX = frozenset({"hx", "helix", "subl", "mate", *EDITOR_SCHEMES})
+"""Editors that take ``FILE:LINE``."""
+GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
+"""Those of them that need an option for that."""
+
+
+def file_arguments(editor: str, place: FilePlace) -> list[str]:
+    """Return the arguments with which *editor*, a command, opens *place*; one that is not known
+    opens the file at its beginning."""
+    name, file = Path(editor).name, str(place.path)
+    if place.line and name in LINE_OPTION:
+        return [f"+{place.line}", file]
+    if place.line and name in LINE_SUFFIX:
+        return [*(["--goto"] if name in GOTO else []), f"{file}:{place.line}"]
+    return [file]
+
+
+async def open_file(app: App[int], place: FilePlace, env: Mapping[str, str]) -> None:
+    """Open *place* in the editor, which gets the terminal unless it has windows of its own. Raises
+    ``EditorError`` if that is not possible."""
+    words = editor_command(env)
+    command = [*words, *file_arguments(words[0], place)]
+    if Path(words[0]).name in EDITOR_SCHEMES:
+        await _start(command, env, asyncio.subprocess.DEVNULL)
+        return
+    with _terminal_of(app, "an editor"):
+        process = await _start(command, env)
+        await process.wait()
 
 
 PAGERS = ("less", "more")
@@ -72,11 +104,8 @@ async def read_text(app: App[int], text: str, env: Mapping[str, str]) -> None:
         raise EditorError(f"$PAGER cannot be read ({env['PAGER']}): {error}.") from error
     if not command:
         raise EditorError("There is no pager: set $PAGER to the one you use, such as less.")
-    try:
-        with _no_interrupt(), app.suspend(), app.batch_update():
-            await _run(text, "output.txt", command, env)
-    except SuspendNotSupported as error:
-        raise EditorError("Cannot open a pager in this terminal.") from error
+    with _terminal_of(app, "a pager"):
+        await _run(text, "output.txt", command, env)
 
 
 async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) -> str:
@@ -98,15 +127,36 @@ async def _run(text: str, name: str, command: Sequence[str], env: Mapping[str, s
     with tempfile.TemporaryDirectory(prefix="opencode-py-") as folder:
         file = Path(folder) / name
         await asyncio.to_thread(file.write_text, text, encoding="utf-8", errors="replace")
-        try:
-            process = await asyncio.create_subprocess_exec(*command, str(file), env=dict(env))
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise EditorError(f"{command[0]} cannot be started: {reason}.") from error
+        process = await _start([*command, str(file)], env)
         code = await process.wait()
         if code:
             raise EditorError(f"{command[0]} ended with code {code}: nothing was changed.")
         return await asyncio.to_thread(file.read_bytes)
+
+
+async def _start(
+    command: Sequence[str], env: Mapping[str, str], streams: int | None = None
+) -> asyncio.subprocess.Process:
+    """Start *command* on the terminal, or with other *streams*. Raises ``EditorError`` if that is
+    not possible."""
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command, env=dict(env), stdin=streams, stdout=streams, stderr=streams
+        )
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise EditorError(f"{command[0]} cannot be started: {reason}.") from error
+
+
+@contextlib.contextmanager
+def _terminal_of(app: App[int], program: str) -> Generator[None]:
+    """Leave the terminal to a *program* meanwhile. Raises ``EditorError`` if that is not
+    possible."""
+    try:
+        with _no_interrupt(), app.suspend(), app.batch_update():
+            yield
+    except SuspendNotSupported as error:
+        raise EditorError(f"Cannot open {program} in this terminal.") from error
 
 
 @contextlib.contextmanager

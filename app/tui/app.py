@@ -241,6 +241,10 @@ class OpencodeApp(App[int]):
         controller = self.controller
         controller.tasks.spawn(controller.show_full(event.part), "opening an output")
 
+    def on_transcript_open_file(self, event: "Transcript.OpenFile") -> None:
+        controller = self.controller
+        controller.tasks.spawn(controller.open_file(event.places), "opening a file")
+
     def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
         self.controller.sender.send(event.text)
 

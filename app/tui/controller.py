@@ -19,6 +19,7 @@ from app.session.live import LiveSession, SessionFamily, family_of
 from app.session.live_sessions import LiveSessions, LiveState, Request
 from app.session.view import Change, SessionView
 from app.startup.launch import LaunchOptions
+from app.text.file_links import FilePlace
 from app.theme import themes
 from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
@@ -224,6 +225,22 @@ class Controller:
         from app.toolkit.external_editor import read_text  # as above
 
         self.tasks.spawn(read_text(self._app, text, self._env), "opening a pager")
+
+    async def open_file(self, places: Sequence[FilePlace]) -> None:
+        """Open one of *places* in the user's editor; several are listed to choose from."""
+        from app.screens.base.picker import Picker, Row  # few sessions open one
+        from app.toolkit.external_editor import open_file
+
+        if not places:
+            self._app.notify("No file of the project is named here.", markup=False)
+            return
+        chosen: str | None = "0"
+        if len(places) > 1:
+            names = [place.name(self.live.runtime.directory) for place in places]
+            rows = [Row(str(at), name) for at, name in enumerate(names)]
+            chosen = await show_dialog(self._app, Picker("Open in the editor", rows, enter="open"))
+        if chosen is not None:
+            await open_file(self._app, places[int(chosen)], self._env)
 
     async def _show_folder(self, runtime: "Runtime") -> None:
         await self._startup.show_folder(runtime)

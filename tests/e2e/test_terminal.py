@@ -1,5 +1,6 @@
 """Terminal behavior: sizes, suspend, early keys, pastes, untrusted text."""
 
+import re
 import shutil
 import termios
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import COMMAND, READY, InstalledProgram, Runner, ServerThread
+from tests.e2e.program import BUSY
 from tests.support.script import Call, Failure, Text, answer
 from tests.support.terminal import Terminal, children_of
 
@@ -215,3 +217,33 @@ def test_the_external_editor_gets_the_screen_and_returns_it(
         terminal.wait(r"in the editor")
         terminal.enter("from outside")
         terminal.wait(r"▌ from outside!(?s:.*)demo/offline")
+
+
+def test_a_click_on_a_file_and_line_opens_an_editor_of_the_terminal_there(
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    script = installed.project.parent / "vim"
+    script.write_text('#!/bin/sh\nprintf "opened $* "; read answer\n')
+    script.chmod(0o755)
+    (installed.project / "shop.py").write_text("x = 1\n" * 30)
+    scripted.server.always(answer(Text("The fault is in shop.py:12, not in README.md.")))
+    with run(env={"EDITOR": str(script), "VISUAL": ""}, columns=200) as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("where?")
+        terminal.wait(r"shop\.py:12, not")
+        terminal.wait(BUSY, gone=True)
+        rows = terminal.screen.split("\n")
+        row = next(at for at, text in enumerate(rows, 1) if "shop.py:12" in text)
+        column = rows[row - 1].index("shop.py") + 3
+        terminal.send(f"\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m")
+        terminal.wait(re.escape(f"opened +12 {installed.project / 'shop.py'}"))
+        terminal.send("\r")
+        terminal.wait(r"shop\.py:12, not")
+        terminal.send("\x0f")  # ctrl+o: the rows by key
+        terminal.wait(r"e edit")
+        terminal.send("e")
+        terminal.wait(r"(?s)Open in the editor.*shop\.py:12.*README\.md")
+        terminal.send("READ")
+        terminal.wait(r"shop\.py:12\n", gone=True)
+        terminal.send("\r")
+        terminal.wait(r"opened \S+README\.md")

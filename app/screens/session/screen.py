@@ -474,8 +474,9 @@ class SessionScreen(PaintedScreen):
 BROWSE_KEYS = (
     ("enter", "open"),
     ("space", "unfold"),
-    ("j k", "next, previous"),
+    ("j k", "move"),
     ("o", "in full"),
+    ("e", "edit"),
     ("esc", "back"),
 )
 """The keys while the rows of the transcript are browsed."""

@@ -18,7 +18,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from agent.records.frozen import frozen
-from app.text.file_links import NO_LINKS, FileLinks
+from app.text.file_links import NO_LINKS, FileLinks, FilePlace
 from app.theme.appearance import DiffStyle
 from app.theme.themes import Palette
 
@@ -155,11 +155,26 @@ def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
 _URL = re.compile(r"https?://[!#-&*-;=?-~]*[#-&*-+\-/-9=@-Z_a-z~]")
 
 
+FILE_PLACE = "file"
+"""The key of the place that a link leads to in the data of its style."""
+
+
+def places_of(strip: Strip) -> Iterator[tuple[int, int, FilePlace]]:
+    """Yield the files that a row links to, each with its first column and the end."""
+    column = 0
+    for segment in strip:
+        end = column + segment.cell_length
+        if segment.style is not None and (place := segment.style.meta.get(FILE_PLACE)):
+            yield column, end, place
+        column = end
+
+
 def add_links(text: Text, files: FileLinks) -> Text:
     """Make the files of the project and the web addresses in *text* links (OSC 8), which a terminal
     opens, also when they are broken over rows."""
-    for start, end, address in files.find(text.plain):
-        text.stylize(Style(link=address), start, end)
+    for link in files.find(text.plain):
+        style = Style(link=link.address, meta={FILE_PLACE: link.place})
+        text.stylize(style, link.start, link.end)
     if "://" in text.plain:
         for match in _URL.finditer(text.plain):
             text.stylize(Style(link=match.group()), *match.span())

@@ -6,7 +6,7 @@ until the user scrolls up; then the line that is read never moves.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast
 
 from rich.segment import Segment
@@ -22,8 +22,9 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from agent.records.messages import AssistantMessage, Part
+from agent.records.messages import AssistantMessage, Part, TextPart
 from app.session.view import Change, SessionView
+from app.text.file_links import FilePlace
 from app.theme.appearance import appearance_of
 from app.theme.themes import palette_of
 from app.widgets.transcript.items import (
@@ -34,7 +35,7 @@ from app.widgets.transcript.items import (
     linked_session,
 )
 from app.widgets.transcript.layout import Layout, earlier_messages_line
-from app.widgets.transcript.lines import Page
+from app.widgets.transcript.lines import Page, places_of
 from app.widgets.transcript.scrollbar import RowScrollBar, finished_strips
 from app.widgets.transcript.selection import copied_text, moved_selection, with_selection
 from app.widgets.transcript.tool_calls import Moment
@@ -68,6 +69,7 @@ class Transcript(ScrollView, can_focus=True):
         Binding("space", "toggle_fold", "Fold or unfold", show=False),
         Binding("enter", "toggle_fold(True)", "Open, fold or unfold", show=False),
         Binding("o", "open_full", "Open in full", show=False),
+        Binding("e", "edit", "Open in the editor", show=False),
     ]
 
     class NewBelow(Message):
@@ -93,6 +95,13 @@ class Transcript(ScrollView, can_focus=True):
         def __init__(self, part: Part) -> None:
             super().__init__()
             self.part = part
+
+    class OpenFile(Message):
+        """One of the files *places* is to be opened in the user's editor."""
+
+        def __init__(self, places: Sequence[FilePlace]) -> None:
+            super().__init__()
+            self.places = places
 
     def __init__(
         self,
@@ -319,9 +328,13 @@ class Transcript(ScrollView, can_focus=True):
             return
         row = event.y + self.scroll_offset.y
         index = layout.find(row)
-        if index >= 0 and layout.line(row).opens:
+        line = layout.line(row)
+        clicked = [place for at, end, place in places_of(line.strip) if at <= event.x < end]
+        if clicked and layout.page.files.in_terminal and (event.ctrl or not line.toggles):
+            self.post_message(self.OpenFile(clicked))
+        elif index >= 0 and line.opens:
             self._open_full(layout.items[index])
-        elif index >= 0 and layout.line(row).toggles:
+        elif index >= 0 and line.toggles:
             self._activate(layout.items[index], opens=row == layout.top(index), unfolds=True)
 
     def on_focus(self) -> None:
@@ -331,7 +344,7 @@ class Transcript(ScrollView, can_focus=True):
         self.refresh()
 
     def action_cursor(self, step: int) -> None:
-        """Move to the next or previous item that can be folded or opened."""
+        """Move to the next or previous item that can be folded or opened, or names a file."""
         layout = self._current_layout
         if layout is None or not layout.items:
             return
@@ -340,7 +353,7 @@ class Transcript(ScrollView, can_focus=True):
             index = layout.find(self.scroll_offset.y + self.size.height - 1) + 1
             step = -1
         index += step
-        while 0 <= index < len(layout.items) and layout.items[index].kind == "text":
+        while 0 <= index < len(layout.items) and not _has_use(layout.items[index], layout.page):
             index += step
         if 0 <= index < len(layout.items):
             self._cursor = layout.items[index].key
@@ -362,6 +375,16 @@ class Transcript(ScrollView, can_focus=True):
         index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
         if layout is not None and index is not None:
             self._open_full(layout.items[index])
+
+    def action_edit(self) -> None:
+        """Open a file that the item under the cursor names in the editor."""
+        layout = self._current_layout
+        index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
+        if layout is not None and index is not None:
+            layout.lay_out(index)
+            lines = layout.items[index].lines or ()
+            places = [place for line in lines for _, _, place in places_of(line.strip)]
+            self.post_message(self.OpenFile(list(dict.fromkeys(places))))
 
     def _open_full(self, item: Item) -> None:
         if not isinstance(item.record, UserRecord | AssistantMessage):
@@ -466,6 +489,13 @@ class Transcript(ScrollView, can_focus=True):
             index = layout.index_of(item.key)
             if index is not None and layout.update_clock(item):
                 self.refresh_line(layout.top(index))
+
+
+def _has_use(item: Item, page: Page) -> bool:
+    """Return whether a key does something with *item*: text only has the files that it names."""
+    if not isinstance(item.record, TextPart):
+        return True
+    return any(True for line in item.record.text.splitlines() for _ in page.files.find(line))
 
 
 HINT_MARGIN = 2

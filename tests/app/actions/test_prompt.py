@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.screens.prompt_lists import prompt_row
-from app.toolkit.external_editor import EditorError, editor_command, run_editor
+from app.text.file_links import FilePlace
+from app.toolkit.external_editor import EditorError, editor_command, file_arguments, run_editor
 from app.widgets.transcript.message_lines import user_text
 from tests.app.conftest import Starter
 
@@ -113,3 +114,20 @@ def test_the_editor_is_chosen_from_the_environment(tmp_path: Path) -> None:
         editor_command({"PATH": str(tmp_path / "empty")})
     with pytest.raises(EditorError, match="cannot be read"):
         editor_command({"EDITOR": "vi '"})
+
+
+@pytest.mark.parametrize(
+    ("editor", "arguments"),
+    [
+        ("/usr/bin/vim", ["+3", "/w/a.py"]),
+        ("nano", ["+3", "/w/a.py"]),
+        ("kak", ["+3", "/w/a.py"]),
+        ("hx", ["/w/a.py:3"]),
+        ("code", ["--goto", "/w/a.py:3"]),
+        ("zed", ["/w/a.py:3"]),
+        ("my-editor", ["/w/a.py"]),
+    ],
+)
+def test_an_editor_gets_the_line_in_its_own_form(editor: str, arguments: list[str]) -> None:
+    assert file_arguments(editor, FilePlace(Path("/w/a.py"), 3)) == arguments
+    assert file_arguments(editor, FilePlace(Path("/w/a.py"))) == ["/w/a.py"]

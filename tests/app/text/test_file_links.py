@@ -25,7 +25,8 @@ def project(tmp_path: Path) -> Path:
 def found(text: str, links: FileLinks) -> list[tuple[str, str]]:
     root = str(links.folder)
     return [
-        (text[start:end], target.replace(root, "ROOT")) for start, end, target in links.find(text)
+        (text[link.start : link.end], link.address.replace(root, "ROOT"))
+        for link in links.find(text)
     ]
 
 
