@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.requests import PermissionMode
@@ -275,6 +275,15 @@ async def _export(console: Console, argument: str) -> None:
     console.say(f"Exported to {path}, without what looks like a key.")
 
 
+async def _history(console: Console, argument: str) -> None:
+    """Print the whole session, as ``/export`` writes it."""
+    from agent.transfer.bundle import collect_bundle  # only for this
+    from agent.transfer.markdown import as_markdown
+
+    del argument
+    console.say(as_markdown(await collect_bundle(console.runtime.store, open_session(console).id)))
+
+
 def _path_of(folder: Path, name: str) -> Path:
     return folder / Path(name).expanduser()
 
@@ -335,6 +344,7 @@ COMMANDS: Mapping[str, Command] = {
     "stats": Command("[days]", "shows usage statistics of all folders", _stats),
     "compact": Command("[what to preserve]", "compacts the session", _compact, ("summarize",)),
     "rename": Command("title", "renames the session", _rename),
+    "history": Command("", "prints the session in full", _history, ("timeline", "rewind")),
     "export": Command("[file]", "writes the session to a file (.md, .html or .json)", _export),
     "delete": Command("[ID]", "deletes a session", _delete),
     "todo": Command("", "shows the agent's to-do list", _todo, ("todos",)),
@@ -343,6 +353,65 @@ COMMANDS: Mapping[str, Command] = {
     **WORK_COMMANDS,
 }
 """The commands by name, without the slash."""
+
+
+class ScreenOnly(NamedTuple):
+    """Actions of the full screen that do not exist here."""
+
+    actions: tuple[str, ...]
+    """Their ids."""
+    names: str
+    """Their commands and keys."""
+    reason: str
+
+
+SCREEN_ONLY = (
+    ScreenOnly(
+        ("view.browse", "view.details", "view.thinking"),
+        "/browse, /details, /thinking",
+        "nothing is folded here; /history prints everything in full",
+    ),
+    ScreenOnly(
+        ("view.sidebar", "view.diffs", "view.theme", "view.mouse"),
+        "/sidebar, /diffs, /theme, /mouse",
+        "they arrange and color the screen",
+    ),
+    ScreenOnly(("session.copy", "view.copy"), "/copy, /select", "your terminal copies text"),
+    ScreenOnly(
+        ("session.waiting", "prompt.later", "prompt.take-back"),
+        "/queue, /later, /unsend",
+        "a line that you type during a turn is sent when it is over",
+    ),
+    ScreenOnly(
+        ("session.next", "family.down", "family.up", "family.next", "family.previous"),
+        "/next and the keys for sub-agents",
+        "/sessions and /subagents list sessions, /resume ID opens one",
+    ),
+    ScreenOnly(("family.stop",), "/stop", "ctrl+c stops the turn and what it started"),
+    ScreenOnly(
+        ("prompt.editor", "prompt.vim", "prompt.history", "prompt.stash", "prompt.paste"),
+        "/editor, /vim, ctrl+r, ctrl+s, ctrl+v",
+        "your terminal edits the line; rlwrap opencode-py --plain adds a history",
+    ),
+    ScreenOnly(("app.suspend",), "/suspend", "press ctrl+z, then type fg to come back"),
+    ScreenOnly(
+        ("agent.cycle", "permissions.cycle", "model.effort_next", "app.palette"),
+        "tab, shift+tab, ctrl+t, ctrl+p",
+        "use /agent, /mode, /effort, /help",
+    ),
+    ScreenOnly(
+        ("shells.detach",),
+        "ctrl+b",
+        "ctrl+c stops a running command; ask the agent to run it in the background",
+    ),
+)
+"""Every action of the full screen that has no command here, with the reason."""
+
+
+def screen_only(name: str) -> ScreenOnly | None:
+    """Return why the full screen's command *name*, such as ``/theme``, does not exist here."""
+    return next((each for each in SCREEN_ONLY if name in each.names.split(", ")), None)
+
 
 _NAMES = {
     name: command for first, command in COMMANDS.items() for name in (first, *command.aliases)

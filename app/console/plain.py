@@ -36,7 +36,7 @@ from agent.records.requests import (
     QuestionReply,
 )
 from agent.session.api import PromptInput
-from app.console.commands import COMMANDS, find_plain
+from app.console.commands import COMMANDS, SCREEN_ONLY, find_plain, screen_only
 from app.console.printer import Printer
 from app.session.prompt_preparation import PromptPreparation
 from app.session.session_totals import session_cost
@@ -59,12 +59,14 @@ stops the agent.
 
 
 def help_text() -> str:
-    """Return the help, a line for each command that is not explained in ``HELP``."""
+    """Return the help: a line for each command that is not explained in ``HELP``, and the reasons
+    for those that are missing."""
     rows = (
         f"/{name} {command.argument}".rstrip() + f" {command.summary}"
         for name, command in COMMANDS.items()
     )
-    return "\n".join((HELP, *rows))
+    missing = (f"{each.names}: {each.reason}." for each in SCREEN_ONLY)
+    return "\n".join((HELP, *rows, "Not here, because they need the full screen:", *missing))
 
 
 ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
@@ -308,6 +310,8 @@ class PlainConsole:
                 await self.run_shell(text[1:].strip())
             case _ if await self._is_command(name):
                 await self.run_command(name[1:], argument)
+            case _ if missing := screen_only(name):
+                self.printer.line(f"There is no command {name} here: {missing.reason}.")
             case _ if name.startswith("/") and name[1:].isalnum():
                 self.printer.line(f"There is no command {name} here. /help lists them.")
             case _:
@@ -381,7 +385,11 @@ class PlainConsole:
 
     async def run_shell(self, command: str) -> None:
         session = await self.ensure_session()
-        await self.follow(self.runtime.sessions.user_shell.start(session.id, command))
+        self.printer.show_outputs = True
+        try:
+            await self.follow(self.runtime.sessions.user_shell.start(session.id, command))
+        finally:
+            self.printer.show_outputs = False
 
     async def ensure_session(self) -> Session:
         if self._session is None:

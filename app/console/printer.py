@@ -44,6 +44,8 @@ class Printer:
         self._skipped: set[str] = set()
         self._reports: set[ReportPart] = set()
         self._fresh = True
+        self.show_outputs = False
+        """True to print what calls returned, in full."""
 
     def skip_message(self, message_id: str) -> None:
         """Do not print the message of that id, such as the user's own."""
@@ -172,12 +174,20 @@ class Printer:
                 self.line(sanitize_line("ok " + "  ".join(done)))
                 for verdict in part.verdicts:
                     self.line(f"   {sanitize_line(explain_verdict(verdict))}")
+                if self.show_outputs:
+                    self._output(part)
             case Failed(kind=kind, error=error):
                 what = f"{label.verb} {label.object}".strip()
                 first = without_colors(error).strip().partition("\n")[0]
                 self.line(f"{kind}: {sanitize_line(what)}: {first}")
             case _:
                 assert_never(state)
+
+    def _output(self, part: ToolPart) -> None:
+        from agent.transfer.document import full_output  # only for a user's own command
+
+        if output := without_colors(full_output(part)).rstrip("\n"):
+            self.line(output)
 
     def _report(self, part: ReportPart) -> None:
         """Print the result of a background sub-agent."""

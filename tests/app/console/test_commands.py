@@ -3,44 +3,27 @@
 import pytest
 
 from app.actions import actions
-from app.console.commands import find_plain
+from app.console.commands import SCREEN_ONLY, find_plain
+from app.console.plain import help_text
 
 IN_THE_LOOP = {"help", "new", "clear", "sessions", "resume", "continue", "exit", "quit", "q"}
 """Commands that the conversation itself handles."""
 
-NEEDS_A_SCREEN = {
-    "browse": "rows are unfolded on the screen; here all is printed",
-    "copy": "text is copied from the terminal",
-    "details": "folds rows of the screen",
-    "diffs": "arranges diffs on the screen",
-    "editor": "the prompt is a line; a file can be mentioned instead",
-    "history": "a screen of its own; /export writes the same to a file",
-    "later": "a prompt is typed when the turn is over",
-    "mouse": "there is no mouse",
-    "next": "one session is open at a time",
-    "queue": "a prompt is typed when the turn is over",
-    "select": "text is copied from the terminal",
-    "sidebar": "a part of the screen",
-    "stop": "ctrl+c stops the turn",
-    "suspend": "ctrl+z is left to the terminal",
-    "theme": "there are no colors",
-    "thinking": "folds rows of the screen",
-    "unsend": "a prompt is typed when the turn is over",
-    "vim": "the line editor is the terminal's",
-}
 
-
-def test_every_command_exists_without_a_screen_or_has_a_reason_not_to() -> None:
-    slashes = {one.slash[0]: one.slash for one in actions() if one.slash}
-    missing = {
-        name
-        for first, names in slashes.items()
-        if first not in NEEDS_A_SCREEN
-        for name in names
-        if name not in IN_THE_LOOP and find_plain(f"/{name}") is None
-    }
+def test_every_action_exists_without_a_screen_or_the_help_says_why_not() -> None:
+    reasons = {action_id: each for each in SCREEN_ONLY for action_id in each.actions}
+    known = {one.id: one for one in actions()}
+    missing: set[str] = set()
+    for action_id, one in known.items():
+        here = {name for name in one.slash if name in IN_THE_LOOP or find_plain(f"/{name}")}
+        if reason := reasons.get(action_id):
+            assert not here
+            assert f"{reason.names}: {reason.reason}." in help_text()
+            assert not one.slash or f"/{one.slash[0]}" in reason.names
+        elif not here or here != set(one.slash):
+            missing.add(action_id)
     assert missing == set()
-    assert set(slashes) >= set(NEEDS_A_SCREEN)
+    assert set(reasons) <= set(known)
 
 
 @pytest.mark.parametrize("text", ["cost", "/nosuch", "/", ""])

@@ -140,7 +140,21 @@ def test_the_session_is_forked_pinned_and_shown(
 
 
 def test_a_command_of_the_users_runs(installed: InstalledProgram, scripted: ServerThread) -> None:
-    assert "hello there" in plain(installed, "!echo hello there\n")
+    printed = plain(installed, "!printf 'one\\n\\033[31mtwo\\033[0m\\n'; seq 3000\n!exit 3\n")
+    assert "one\ntwo\n1\n2\n" in printed
+    assert "\n2999\n3000\n" in printed  # in full
+    assert "exit 3" in printed
+
+
+def test_what_needs_a_screen_is_explained_and_the_session_is_printed(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("Fine.")))
+    printed = plain(installed, "/theme\n/history\ngo\n/history\n/nosuch\n")
+    assert "There is no command /theme here: they arrange and color the screen." in printed
+    assert "No session is open yet" in printed
+    assert printed.count("Fine.") == 2
+    assert "There is no command /nosuch here." in printed
 
 
 def test_a_server_is_connected_and_a_wrong_key_is_not_kept(
