@@ -365,7 +365,7 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
 def _with_log(sentence: str, log: str) -> str:
     """Append the last line of the program's error stream to *sentence*."""
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
-    return f"{sentence} It said: {last[:MAX_REASON]}" if last else sentence
+    return f"{sentence} It said: {last[:MAX_REASON].rstrip('.')}." if last else sentence
 
 
 def _first_transport(server: Server) -> Transport:

@@ -226,6 +226,18 @@ class UndoPlan:
     notes: tuple[str, ...] = ()
     """Sentences on what else is not taken back."""
 
+    def left_paths(self) -> tuple[tuple[str, str], ...]:
+        """Return the paths at which something stays as it is, each with the reason."""
+        nested = "a separate repository: changes by commands are not undone"
+        return (
+            *((path, "cannot be undone") for path in self.not_restorable),
+            *((path, nested) for path in self.nested_repositories),
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return everything else that the user has to know before."""
+        return tuple(sentence for sentence in (*self.notes, self.reason) if sentence)
+
 
 class Undo:
     """Undo and redo for the sessions of one folder, and of the worktrees of their sub-agents."""

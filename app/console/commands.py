@@ -200,10 +200,10 @@ async def _undo(console: Console, argument: str) -> None:
     for file in plan.files:
         what = "changed since; will not be undone" if file.modified_since else file.effect
         console.say(f"  {file.path}  {what}")
-    for path in plan.not_restorable:
-        console.say(f"  {path}  cannot be restored")
-    if plan.reason:
-        console.say(plan.reason)
+    for path, reason in plan.left_paths():
+        console.say(f"  {path}  {reason}")
+    for sentence in plan.sentences():
+        console.say(sentence)
     answer = await console.ask("yes, no, c for only the conversation, or f for only the files")
     match answer.strip().lower():
         case "y" | "yes":

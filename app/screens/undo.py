@@ -76,17 +76,14 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
             tone = "$tone-warn" if file.modified_since else "$tone-muted"
             what = "changed since; will not be undone" if left else file.effect
             rows.append((file.path, what, tone))
-        note = "a separate repository: changes by commands are not undone"
-        rows += [(path, "cannot be undone", "$tone-warn") for path in plan.not_restorable]
-        rows += [(path, note, "$tone-warn") for path in plan.nested_repositories]
+        rows += [(path, reason, "$tone-warn") for path, reason in plan.left_paths()]
         widths = [cell_len(sanitize_line(path)) for path, _, _ in rows]
         column = max((width for width in widths if width <= MAX_PATH), default=0)
         for (path, what, tone), width in zip(rows, widths, strict=True):
             gap = " " * max(2, column + 2 - width)
             yield Content.assemble(f"  {sanitize_line(path)}{gap}", (what, tone))
-        for sentence in (*plan.notes, plan.reason):
-            if sentence:
-                yield Content.styled(sanitize(sentence), "$tone-warn")
+        for sentence in plan.sentences():
+            yield Content.styled(sanitize(sentence), "$tone-warn")
 
     def _keys(self) -> KeyHints:
         hints = [("enter", "undo")]

@@ -48,7 +48,7 @@ async def test_a_failing_server_does_not_affect_the_others(tmp_path: Path) -> No
         assert reasons["nowhere"].startswith("There is no folder")
         assert reasons["empty"] == "mcp.empty.command is missing."
         assert reasons["silent"] == "The server was not ready within 0.5 seconds."
-        assert reasons["exits"].endswith("It said: no licence found")
+        assert reasons["exits"].endswith("It said: no licence found.")
         assert mcp.status("off").state == "disabled"
         assert (await mcp.call("shop_echo", text="hello")).output == "hello"
         assert mcp.registry.find("chats_good") is not None
@@ -204,7 +204,7 @@ async def test_a_failed_server_is_tried_again_on_request(tmp_path: Path) -> None
     server = workshop(command=(sys.executable, "-c", code))
     async with open_mcp(tmp_path, server) as mcp:
         await mcp.until(lambda: mcp.status("shop").state == "failed")
-        assert mcp.status("shop").reason.endswith("It said: dark")
+        assert mcp.status("shop").reason.endswith("It said: dark.")
         lamp.touch()
         await mcp.service.connect("shop")
         await mcp.connected("shop")

@@ -8,6 +8,7 @@ import sys
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.cli.run.process import more_settings
 from tests.app.console.plain_program import LAUNCHER, plain
+from tests.support.git import git
 from tests.support.harness import write_config
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.provider_server import Reply, Server
@@ -100,6 +101,19 @@ def test_the_last_message_is_undone_and_redone(
         printed.index("Nothing was changed.") < printed.index("Undone.") < printed.index("Redone")
     )
     assert (installed.project / "new.txt").read_text() == "one\n"
+
+
+def test_an_undo_names_what_it_leaves(installed: InstalledProgram, scripted: ServerThread) -> None:
+    (installed.project / ".gitignore").write_text("*.ign\n")
+    (installed.project / "a.ign").write_text("x")
+    git(installed.project, "add", ".")
+    git(installed.project, "commit", "-qm", "first")
+    git(installed.project, "branch", "other")
+    work = Call("bash", {"command": "rm a.ign; git checkout -q other"})
+    scripted.server.script(answer(work), answer(Text("Done.")))
+    printed = plain(installed, "/mode auto\nyes\ngo\n/undo\nno\n/exit\n")
+    assert "a.ign  cannot be undone" in printed
+    assert " to other " in printed.partition("HEAD moved from ")[2]
 
 
 def test_cost_and_other_pages_are_printed(
