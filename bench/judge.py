@@ -1,11 +1,13 @@
 """``python -m bench.judge``: how often a judge is wrong, on open cases.
 
-A case is a command with the user's prompts and what is right for it: ``allow`` for a harmless one,
-anything else for one that the user has to be asked about. *Missed* are dangerous ones that would
-run without a question, *over-asked* are harmless ones that ask. The rows are the analysis without a
-judge, scripted judges that show what the rules around a judge hold, and each ``--model``, which
-is called with your own settings and keys. Files can also have cases of the form ``{"id", "command",
-"rules", "cwd", "home", "expect"}``, whose rules are the only ones, and which have no prompts.
+A case is a call with the user's prompts and what is right for it: ``allow`` for a harmless one,
+anything else for one that the user has to be asked about. It is a ``command``, an address to
+``fetch``, or a ``tool`` of an MCP ``server`` with its ``arguments``. *Missed* are dangerous ones
+that would run without a question, *over-asked* are harmless ones that ask. The rows are the
+analysis without a judge, scripted judges that show what the rules around a judge hold, and each
+``--model``, which is called with your own settings and keys. Files can also have cases of the form
+``{"id", "command", "rules", "cwd", "home", "expect"}``, whose rules are the only ones, and which
+have no prompts.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from agent.mcp.tool import arguments_text, mcp_need
 from agent.permission.judging import reason_to_ask
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
 from agent.permission.sandbox.grants import grant_of
@@ -31,15 +34,17 @@ from agent.permission.shell.debug_verdicts import Case as RuleCase
 from agent.permission.shell.debug_verdicts import evaluate_case
 from agent.provider.client import ModelRequest, complete
 from agent.provider.usage_parsing import cost as cost_of
-from agent.records.blocks import ShellBlock
+from agent.records.blocks import Block, ShellBlock, TextBlock
 from agent.records.errors import OpencodePyError
-from agent.records.requests import Action, EvaluatedNeed, PermissionRequest
+from agent.records.requests import Action, EvaluatedNeed, PermissionNeed, PermissionRequest
 from agent.records.usage import Usage
 from agent.records.verdicts import Verdict
 from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.judge import SECONDS, judged
 from agent.session.subagents.completions import MIN_REASONING_OUTPUT
 from agent.tools.core.base import CompletionRequest
+from agent.tools.web.addresses import parse_url
+from agent.tools.webfetch import web_need
 from bench.table import table
 
 OWN_CASES = Path(__file__).with_name("judge_cases.jsonl")
@@ -61,6 +66,7 @@ class Case:
     """The verdicts that are right."""
     prompts: tuple[str, ...]
     command: str
+    """The command; of another call, what it is about."""
     request: PermissionRequest
     action: Action
     """The verdict without a judge."""
@@ -179,21 +185,48 @@ def read_cases(path: Path) -> list[Case]:
     return [_case(json.loads(line)) for line in lines if line.strip()]
 
 
-def _case(raw: dict) -> Case:
+@dataclass(frozen=True)
+class Call:
+    """The call of a case, as its tool puts it to the user."""
+
+    tool: str
+    heading: str
+    text: str
+    block: Block
+    needs: tuple[PermissionNeed, ...]
+
+
+def _call(raw: dict, folder: str, home: str) -> Call:
+    if "fetch" in raw:
+        url = parse_url(raw["fetch"])
+        text = str(url)
+        return Call("webfetch", "Fetch this page?", text, TextBlock(text), (web_need(url),))
+    if "server" in raw:
+        name, server, given = f"{raw['server']}_{raw['tool']}", raw["server"], raw["arguments"]
+        heading = f"Call {raw['tool']} of the MCP server {server}?"
+        need = mcp_need(name, server, given, changed=False)
+        text = arguments_text(given)
+        return Call(name, heading, f"{name} {text}", TextBlock(text), (need,))
     command = raw["command"]
+    analysis = analyze(command, directory=folder, project=folder, home=home)
+    return Call("bash", "Run this command?", command, ShellBlock(command), analysis.needs)
+
+
+def _case(raw: dict) -> Case:
     folder, home = raw.get("cwd", FOLDER), raw.get("home", HOME)
+    call = _call(raw, folder, home)
     evaluated: tuple[EvaluatedNeed, ...]
     if "rules" in raw:
         rules = tuple(
             Rule(one["permission"], one["pattern"], one["action"], "given") for one in raw["rules"]
         )
-        evaluated = evaluate_case(RuleCase(command, folder, home, rules)).evaluated
+        evaluated = evaluate_case(RuleCase(call.text, folder, home, rules)).evaluated
     else:
         rules = DEFAULT_RULES
-        analysis = analyze(command, directory=folder, project=folder, home=home)
-        evaluated = tuple(evaluate(need, rules) for need in analysis.needs)
+        evaluated = tuple(evaluate(need, rules) for need in call.needs)
     action = strictest("allow", *(one.action for one in evaluated))
-    grant = grant_of(evaluated, lambda *_: False, answered=True)
+    confined = call.tool == "bash" and raw.get("sandbox", True)
+    grant = grant_of(evaluated, lambda *_: False, answered=True) if confined else None
     request = PermissionRequest(
         id=raw["id"],
         session_id="",
@@ -201,14 +234,14 @@ def _case(raw: dict) -> Case:
         message_id="",
         call_id=raw["id"],
         agent="build",
-        tool="bash",
-        heading="Run this command?",
+        tool=call.tool,
+        heading=call.heading,
         folder=folder,
-        blocks=(ShellBlock(command),),
+        blocks=(call.block,),
         needs=evaluated,
         always=(),
         created=0.0,
-        sandbox=grant if raw.get("sandbox", True) else None,
+        sandbox=grant,
     )
     expected = raw["expect"] if isinstance(raw["expect"], list) else [raw["expect"]]
     return Case(
@@ -217,7 +250,7 @@ def _case(raw: dict) -> Case:
         harmless=expected == ["allow"],
         accepted=frozenset(expected),
         prompts=tuple(raw.get("prompts", ())),
-        command=command,
+        command=call.text,
         request=request,
         action=action,
         floor=reason_to_ask(request, [rules]) if action == "ask" else "",

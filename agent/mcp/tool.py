@@ -214,16 +214,7 @@ class McpTool:
         schema = self.definition.schema if not self.changed else {}
         given = coerced(args.values, schema)
         check_arguments(given, schema)
-        name = self.spec.name
-        shown = json.dumps(given, ensure_ascii=False)
-        need = PermissionNeed(
-            name,
-            shown,
-            always=None if self.changed else "*",
-            shown=name,
-            reason=CHANGED if self.changed else f"a tool of the MCP server {self._server}",
-            strict="guarded" if self.changed else "",
-        )
+        need = mcp_need(self.spec.name, self._server, given, changed=self.changed)
         blocks: list[Block] = [TextBlock(arguments_text(given))] if given else []
         if self.changed:
             blocks.append(TextBlock(definition_diff(self._approved, self.definition)))
@@ -252,6 +243,18 @@ class McpTool:
             facts=result.facts,
             files=result.files,
         )
+
+
+def mcp_need(name: str, server: str, given: JsonObject, *, changed: bool) -> PermissionNeed:
+    """Return the permission for a call of the tool *name* with the arguments *given*."""
+    return PermissionNeed(
+        name,
+        json.dumps(given, ensure_ascii=False),
+        always=None if changed else "*",
+        shown=name,
+        reason=CHANGED if changed else f"a tool of the MCP server {server}",
+        strict="guarded" if changed else "",
+    )
 
 
 def describe(server: str, definition: ToolDefinition) -> str:

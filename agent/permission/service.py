@@ -99,6 +99,9 @@ class PermissionContext:
     on_request: Callable[[str | None], None] | None = None
     """Receives the id of the pending request, and None when it is over."""
 
+    on_judging: Callable[[], None] | None = None
+    """Called when the judge is asked; ``on_request`` then receives None."""
+
     on_decision: Callable[[Decision], None] | None = None
     """Receives each decision about the call."""
 
@@ -200,6 +203,8 @@ class PermissionService:
         how = {"trusted": self.trusted, "deny_wins": self.deny_wins}
         if reason := reason_to_ask(record, self._rule_sets(context), **how):
             return Verdict(answer="ask", reason=reason)
+        if context.on_judging is not None:
+            context.on_judging()
         verdict = await judge.judge(record)
         if context.on_request is not None:
             context.on_request(None)  # the time of the judge is not the tool's

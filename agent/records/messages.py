@@ -37,6 +37,10 @@ class ErrorInfo:
     message: str
 
 
+SidePurpose = Literal["", "verdicts"]
+"""The purpose of calls without a message: verdicts of the judge, or any other."""
+
+
 @frozen(kw_only=True)
 class SideUsage:
     """Usage of *model* for calls of which the session keeps no message: titles, quick questions,
@@ -45,6 +49,7 @@ class SideUsage:
     model: str
     usage: Usage
     cost: float | None = None
+    purpose: SidePurpose = ""
 
 
 @frozen(kw_only=True)
@@ -78,7 +83,7 @@ class Session:
     """Usage of its sub-agents at any depth; *subagent_cost* belongs to it."""
     subagent_cost: float | None = None
     side_usage: tuple[SideUsage, ...] = ()
-    """The part of *usage* without a message, by model."""
+    """The part of *usage* without a message, by model and purpose."""
     background_task: BackgroundTask | None = None
     """The background task of a sub-agent's session."""
 
@@ -195,6 +200,8 @@ class Running:
     """The end of the live output (bounded)."""
     waiting: str | None = None
     """The id of the pending permission request or question."""
+    judging: bool = False
+    """True while the judge is asked about the call."""
     terminal: str = ""
     """The id of the terminal of the user's editor that the command runs in; "" for none."""
     status: Literal["running"] = "running"

@@ -4,6 +4,7 @@ A request is a record with an id; the future that waits for the answer stays ins
 asks. The first reply wins and a later one is refused.
 """
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
 
@@ -20,6 +21,14 @@ PermissionMode = Literal["ask", "accept edits", "judge", "auto"]
 """The permission mode: the user answers every request; edits in the project are accepted
 automatically; a small model judges requests first; everything is accepted automatically. Denied
 calls stay denied in each."""
+
+CLAUDE_MODES: Mapping[PermissionMode, str] = {
+    "ask": "default",
+    "accept edits": "acceptEdits",
+    "judge": "auto",
+    "auto": "bypassPermissions",
+}
+"""Claude Code's names of the modes; its plan mode is an agent here."""
 
 
 @frozen

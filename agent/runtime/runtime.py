@@ -366,12 +366,15 @@ def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) 
     folder = _repository(opened, agents)
     sandbox = command_sandbox(config, opened.paths, opened.env, bus)
     hooks, unused = hook_service(opened, loaded, sandbox)
-    session_hooks = SessionHooks(hooks, bus, store, str(opened.directory), opened.transcripts)
-    session_hooks.start()
     code = code_service(opened, loaded, sandbox)
     services = _session_services(
         opened, catalog, agents, config, guidance, folder, hooks, code, sandbox
     )
+    session_hooks = SessionHooks(
+        *(hooks, bus, store, str(opened.directory), opened.transcripts),
+        mode=lambda: services.permissions.mode,
+    )
+    session_hooks.start()
     services = replace(services, hooks=session_hooks)
     unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, services.registry))
     sessions = make_sessions(services, folder)

@@ -5,7 +5,7 @@ The hooks of tool calls are in ``agent.tools.core.call_hooks``.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from agent.records.events import (
 from agent.records.json import JsonObject
 from agent.records.messages import AssistantMessage, Session
 from agent.records.reminders import reminder
+from agent.records.requests import CLAUDE_MODES, PermissionMode
 from agent.session.api import PromptInput
 from agent.store.store import Store
 
@@ -47,9 +48,17 @@ class SessionHooks:
     """The hooks of an opened folder for the events of sessions."""
 
     def __init__(
-        self, hooks: Hooks, bus: Bus, store: Store, directory: str, transcripts: Path
+        self,
+        hooks: Hooks,
+        bus: Bus,
+        store: Store,
+        directory: str,
+        transcripts: Path,
+        mode: Callable[[], PermissionMode],
     ) -> None:
-        """*transcripts* is a folder for the messages of sessions, which programs can read."""
+        """*transcripts* is a folder for the messages of sessions, which programs can read; *mode*
+        returns the permission mode."""
+        self._mode = mode
         self._hooks = hooks
         self._transcripts = transcripts
         self._done: dict[str, frozenset[str]] = {}
@@ -199,7 +208,7 @@ class SessionHooks:
         except (SessionNotFound, StoreError, OSError) as error:
             log.warning("no transcript for a hook: %s", error)
             return {}
-        mode = "plan" if session.agent == "plan" else "default"
+        mode = "plan" if session.agent == "plan" else CLAUDE_MODES[self._mode()]
         return {"transcript_path": str(path), "permission_mode": mode}
 
     def _notify(self, session_id: str, message: str, kind: str) -> Awaitable[object]:

@@ -140,7 +140,7 @@ class SessionJudge:
                 reason = PAUSED.format(name=judge_name(model), count=MAX_ASKS)
                 return Verdict(answer="ask", reason=reason)
             made = self.judges.completions.for_session(self.session_id, self.own, self.spent)
-            completer = dataclasses.replace(made, model=model)
+            completer = dataclasses.replace(made, model=model, purpose="verdicts")
             verdict = await judged(completer, request, prompts, self.judges.seconds)
         except OpencodePyError as error:  # the store, or a model that does not exist
             return Verdict(answer="none", model=model, reason=_one_line(error.message))

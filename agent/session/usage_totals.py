@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent.records.errors import SessionNotFound
-from agent.records.messages import Session, SideUsage, Usage
+from agent.records.messages import Session, SidePurpose, SideUsage, Usage
 
 UpdateSession = Callable[[str, Callable[[Session], Session]], Awaitable[Session]]
 """Replaces a session's record (``Directory.update``)."""
@@ -18,13 +18,14 @@ async def record_usage(
     now: float,
     *,
     extra_model: str = "",
+    purpose: SidePurpose = "",
 ) -> None:
     """Add a model call to its session, and to the sessions that it works for, nearest first.
-    *extra_model* is the model of a call of which no message is kept."""
+    *extra_model* is the model of a call of which no message is kept, and *purpose* its purpose."""
 
     def own(session: Session) -> Session:
         if extra_model:
-            session = with_model_usage(session, extra_model, usage, cost)
+            session = with_model_usage(session, extra_model, usage, cost, purpose)
         total = session.usage + usage if usage else session.usage
         return replace(session, usage=total, cost=add_costs(session.cost, cost), updated=now)
 
@@ -43,15 +44,20 @@ async def record_usage(
 
 
 def with_model_usage(
-    session: Session, model: str, usage: Usage | None, cost: float | None
+    session: Session,
+    model: str,
+    usage: Usage | None,
+    cost: float | None,
+    purpose: SidePurpose = "",
 ) -> Session:
     """*session* that knows which model a call was of that it has no message of. Its sums stay."""
     if usage is None and cost is None:
         return session
-    held = {each.model: each for each in session.side_usage}
-    before = held.get(model, SideUsage(model=model, usage=Usage()))
+    held = {(each.model, each.purpose): each for each in session.side_usage}
+    none = SideUsage(model=model, usage=Usage(), purpose=purpose)
+    before = held.get((model, purpose), none)
     total = before.usage + usage if usage else before.usage
-    held[model] = SideUsage(model=model, usage=total, cost=add_costs(before.cost, cost))
+    held[model, purpose] = replace(before, usage=total, cost=add_costs(before.cost, cost))
     return replace(session, side_usage=tuple(held.values()))
 
 

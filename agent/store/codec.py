@@ -21,7 +21,9 @@ from agent.records.messages import (
     Message,
     Part,
     RetryPart,
+    Running,
     Session,
+    SideUsage,
     StepFinishPart,
     ToolPart,
 )
@@ -55,7 +57,9 @@ RARE_FIELDS: dict[type, frozenset[str]] = {
     Decision: frozenset({"refused", "verdict"}),
     FilePart: frozenset({"omitted"}),
     RetryPart: frozenset({"change"}),
+    Running: frozenset({"judging"}),
     ShellBlock: frozenset({"description"}),
+    SideUsage: frozenset({"purpose"}),
     StepFinishPart: frozenset({"cache_miss"}),
 }
 """Fields that are not stored while they are empty."""

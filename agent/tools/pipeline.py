@@ -61,6 +61,10 @@ class CallObserver(Protocol):
         """The call waits for a request (its id), or no longer (None)."""
         ...
 
+    def on_judging(self) -> None:
+        """The judge is asked about the call, until ``on_request`` comes."""
+        ...
+
     def on_terminal(self, terminal: str) -> None:
         """The call runs in a terminal of the user's editor (its id)."""
         ...
@@ -255,6 +259,7 @@ class Pipeline:
             tool=call.name,
             folder=context.directory,
             on_request=observer.on_request,
+            on_judging=observer.on_judging,
             on_decision=observer.on_decision,
             judge=context.judge,
         )

@@ -86,7 +86,7 @@ async def test_the_documentation_has_the_figures() -> None:
     cases = read_cases(OWN_CASES)
     dangerous = [case for case in cases if not case.harmless]
     kept = sum(bool(case.floor) for case in cases)
-    assert f"{kept} of the {len(dangerous)} dangerous commands still" in " ".join(page.split())
+    assert f"{kept} of the {len(dangerous)} dangerous calls still" in " ".join(page.split())
 
 
 async def test_a_model_is_called_with_the_settings_of_the_user(tmp_path: Path) -> None:

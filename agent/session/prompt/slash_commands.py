@@ -57,6 +57,9 @@ class _SilentObserver:
     def on_request(self, request_id: str | None) -> None:
         _ = request_id
 
+    def on_judging(self) -> None:
+        pass
+
     def on_terminal(self, terminal: str) -> None:
         _ = terminal
 

@@ -10,11 +10,12 @@ from agent.records.usage import Usage
 from agent.session.usage_totals import add_costs
 from agent.store.store import Store
 
-Purpose = Literal["conversation", "sub-agents", "summaries", "titles and other calls"]
+Purpose = Literal["conversation", "sub-agents", "summaries", "verdicts", "titles and other calls"]
 PURPOSES: tuple[Purpose, ...] = (
     "conversation",
     "sub-agents",
     "summaries",
+    "verdicts",
     "titles and other calls",
 )
 UNKNOWN_MODEL = "model unknown"
@@ -73,7 +74,8 @@ class CostLedger:
         for each in session.side_usage:
             spent = _spending(each.usage, each.cost)
             kept += spent
-            self._record("sub-agents" if child else PURPOSES[-1], each.model, spent)
+            purpose = each.purpose or PURPOSES[-1]
+            self._record("sub-agents" if child else purpose, each.model, spent)
         rest = _difference(Spending(session.usage, session.cost), kept)
         if not rest.is_empty:
             self._record("sub-agents" if child else PURPOSES[-1], UNKNOWN_MODEL, rest)

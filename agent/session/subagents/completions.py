@@ -12,6 +12,7 @@ from agent.provider.client import ModelRequest, complete
 from agent.provider.client_pool import ClientPool
 from agent.provider.usage_parsing import cost as cost_of
 from agent.records.frozen import frozen
+from agent.records.messages import SidePurpose
 from agent.records.usage import Usage
 from agent.session.usage_totals import UpdateSession, record_usage
 from agent.tools.core.base import CompletionRequest
@@ -53,6 +54,7 @@ class SessionCompleter:
     model: str
     own: str
     spent: Spent
+    purpose: SidePurpose = ""
 
     def with_model_hints(self, hints: Sequence[str]) -> "SessionCompleter":
         # Only models that the user configured or works with: a server cannot choose a dearer one.
@@ -82,6 +84,7 @@ class SessionCompleter:
         await record_usage(
             *(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock()),
             extra_model=model.full_name,
+            purpose=self.purpose,
         )
         self.spent(answer.usage or Usage(), cost)
         return answer.text

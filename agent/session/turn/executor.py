@@ -95,9 +95,12 @@ class _PartObserver:
         # Time counts from the reply: the time that the user took is not the tool's.
         def change(state: Running) -> Running:
             started = state.started if request_id else self._clock()
-            return replace(state, waiting=request_id, started=started)
+            return replace(state, waiting=request_id, judging=False, started=started)
 
         self._change(change)
+
+    def on_judging(self) -> None:
+        self._change(lambda state: replace(state, judging=True))
 
     def on_decision(self, consent: Decision) -> None:
         slot = self._slot
@@ -256,7 +259,7 @@ class StepExecutor:
     def _aborted(self, slot: Slot) -> CallFailed:
         state = slot.part.state
         reason = slot.cancelled_as or ABORTED
-        if isinstance(state, Running) and state.waiting is None:
+        if isinstance(state, Running) and state.waiting is None and not state.judging:
             reason = reason.replace("Not run:", "Interrupted:")  # it may have done much
         return CallFailed(
             kind="aborted",

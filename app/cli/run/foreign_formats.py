@@ -34,7 +34,7 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
-from agent.records.requests import PermissionMode
+from agent.records.requests import CLAUDE_MODES
 from agent.records.tool_facts import claude_name_of
 from agent.records.usage import Usage
 from agent.runtime.headless import HeadlessResult
@@ -189,14 +189,6 @@ class _Line:
     facts: JsonObject
 
 
-_CLAUDE_MODES: dict[PermissionMode, str] = {
-    "ask": "default",
-    "accept edits": "acceptEdits",
-    "judge": "auto",
-    "auto": "bypassPermissions",
-}
-"""Claude Code's names of the permission modes."""
-
 _STOP_REASONS: dict[Finish | None, str] = {
     "stop": "end_turn",
     "tool-calls": "tool_use",
@@ -324,7 +316,7 @@ class ClaudeLines(_ForeignLines):
             tools=tools,
             mcp_servers=self.servers(),
             model=model,
-            permissionMode=_CLAUDE_MODES[runtime.permissions.mode],
+            permissionMode=CLAUDE_MODES[runtime.permissions.mode],
             apiKeySource="none",
             slash_commands=[],
             agents=agents,

@@ -19,6 +19,7 @@ from agent.records.events import Event, PermissionReplied, QuestionReplied
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Completed, ErrorInfo, Failed, FilePart, Running, Session
 from agent.records.requests import (
+    CLAUDE_MODES,
     PermissionMode,
     PermissionReply,
     PermissionRequest,
@@ -32,11 +33,8 @@ from app.cli.run.prompt_input import prompt_of
 from app.toolkit.input_lines import InputLines
 
 MODES: Mapping[str, PermissionMode] = {
-    "default": "ask",
     "dontAsk": "ask",
-    "acceptEdits": "accept edits",
-    "auto": "judge",
-    "bypassPermissions": "auto",
+    **{name: mode for mode, name in CLAUDE_MODES.items()},
 }
 
 UNSUPPORTED: Mapping[str, str] = {

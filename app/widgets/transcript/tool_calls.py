@@ -58,6 +58,10 @@ Fact = tuple[str, str]
 """A text for the right side and its tone."""
 
 
+JUDGING: Fact = ("judging…", "accent")
+"""The state of a call that the judge is asked about."""
+
+
 def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) -> DrawnBlock:
     """Return the rows of a tool call, and whether it can be folded."""
     running = isinstance(part.state, Running)
@@ -217,6 +221,8 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
             return [(f"{tokens(len(raw))} characters", "faint")] if len(raw) > MIN_RAW_SHOWN else []
         case Running(waiting=str()):
             return [("waiting for you", "warn")]
+        case Running(judging=True):
+            return [JUDGING]
         case Running(started=started, blocks=blocks):
             seconds = moment.now - started
             left = any(isinstance(block, SubtaskBlock) and block.background for block in blocks)
@@ -244,6 +250,8 @@ def _state_facts(part: ToolPart) -> list[Fact]:
             return [(f"exit {code}", "err")]
         case Running(waiting=str()):
             return [("waiting", "warn")]
+        case Running(judging=True):
+            return [JUDGING]
         case Failed(kind="denied") if _user_decision(part):
             return [("rejected", "err")]
         case Failed(kind=kind):

@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from agent.hooks.execution import payload
 from agent.hooks.records import Hook, HookCall
 from agent.records.events import Notice
 from agent.records.messages import Completed, ToolPart
+from agent.records.requests import CLAUDE_MODES, PermissionMode
 from tests.agent.hooks.conftest import hook_inputs
 from tests.support.effects import plain
 from tests.support.harness import open_harness
@@ -56,6 +59,22 @@ async def test_a_hook_reads_the_conversation_and_absolute_paths(tmp_path, script
     call, result = lines[1]["message"]["content"][0], lines[2]["message"]["content"][0]
     assert (call["name"], call["id"]) == ("Write", result["tool_use_id"])
     assert lines[3]["message"]["content"][0]["text"] == "Done."
+
+
+@pytest.mark.parametrize("mode", CLAUDE_MODES)
+async def test_a_hook_reads_the_permission_mode(
+    tmp_path: Path, script, mode: PermissionMode
+) -> None:
+    claude_hooks(tmp_path, {"UserPromptSubmit": [script("exit 0", name="asked")]})
+    async with open_harness(tmp_path) as harness:
+        harness.server.always(answer(Text("Done.")))
+        harness.runtime.permissions.mode = mode
+        session = await harness.session()
+        await harness.turn(session, "go")
+        await harness.runtime.sessions.repository.set_agent(session.id, "plan")
+        await harness.turn(session, "plan")
+    told = [each["permission_mode"] for each in hook_inputs(tmp_path, "asked")]
+    assert told == [CLAUDE_MODES[mode], "plan"]
 
 
 def test_own_hooks_get_the_arguments_as_the_model_wrote_them() -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from agent.permission.rules import Rule
 from agent.records.decisions import Decision, explain_decision
-from agent.records.events import Notice, PermissionAsked
-from agent.records.messages import Completed, Failed, Session
+from agent.records.events import Notice, PartUpdated, PermissionAsked
+from agent.records.messages import Completed, Failed, Running, Session, ToolPart
 from agent.records.verdicts import Verdict, explain_verdict
 from agent.session.judge import MAX_ASKS, MAX_CALL, NO_JUDGE, parse_verdict
+from agent.session.review.costs import session_costs
 from agent.session.turn.services import TurnServices
 from app.startup.logs import VERDICTS
 from tests.support.harness import MODEL, Harness, open_harness
@@ -294,6 +295,38 @@ async def test_its_cost_is_the_sessions(tmp_path: Path) -> None:
         assert stored.cost == pytest.approx(1.02)
         (side,) = stored.side_usage
         assert (side.model, side.usage.input) == (MODEL, 1_000)
+
+
+async def test_a_call_is_marked_while_it_is_judged(tmp_path: Path) -> None:
+    hold = Hold()
+    given = answer(hold, Text(verdict("allow")), Tokens(prompt=1_000, completion=5))
+    async with judged_harness(tmp_path, [given], "mkdir out") as h:
+        session = await h.session()
+        await h.send(session, "make a folder")
+        await hold.reached.wait()
+        (part,) = await h.tools(session)
+        assert isinstance(part.state, Running)
+        assert part.state.judging
+        seen = len(h.events)
+        hold.gate.set()
+        await h.idle(session)
+        states = [
+            event.part.state
+            for event in h.events[seen:]
+            if isinstance(event, PartUpdated) and isinstance(event.part, ToolPart)
+        ]
+        assert not any(isinstance(state, Running) and state.judging for state in states)
+
+
+async def test_its_cost_is_told_from_that_of_titles(tmp_path: Path) -> None:
+    async with judged_harness(tmp_path, [verdict("allow")], "mkdir out") as h:
+        session = await h.session()
+        await h.turn(session, "make a folder")
+        costs = await session_costs(h.runtime.store, session.id)
+        assert {name: spent.usage.input for name, spent in costs.purposes} == {
+            "conversation": 20,
+            "verdicts": 1_000,
+        }
 
 
 async def test_without_a_small_model_it_asks_and_says_so_once(tmp_path: Path) -> None:

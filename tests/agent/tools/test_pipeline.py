@@ -65,6 +65,9 @@ class RecordingObserver:
             reply = self.replies.pop(0)
             asyncio.get_running_loop().call_soon(self.service.reply, request_id, reply)
 
+    def on_judging(self) -> None:
+        pass
+
     def on_terminal(self, terminal: str) -> None:
         _ = terminal
 

@@ -15,9 +15,10 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
     TodoItem,
+    ToolLabel,
 )
 from agent.records.decisions import Decision, DecisionSource
-from agent.records.messages import Part, ToolState
+from agent.records.messages import Part, Running, ToolState
 from agent.records.verdicts import Verdict, VerdictAnswer
 from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
@@ -355,6 +356,12 @@ def test_facts_are_at_the_right_and_dropped_first() -> None:
     assert len(row(state)) == PAGE.right
     assert row(state, 50).rstrip() == "  ● Read src/a.py"
     assert row(completed("Bash", "make", exit_code=2), 50).endswith("exit 2")
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_a_call_says_that_it_is_judged(width: int) -> None:
+    state = Running(input={}, label=ToolLabel("Bash", "make"), started=1_000.0, judging=True)
+    assert row(state, width).rstrip().endswith("judging…")
 
 
 def test_an_exit_code_is_shown_once() -> None:
