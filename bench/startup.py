@@ -77,8 +77,8 @@ def first_prompt(testbed: Testbed) -> list[Row]:
     used: list[float] = []
     for _ in range(FIRSTS):
         with testbed.ready(used=False) as terminal:
-            begun, before = ask(terminal, "hello")
-            terminal.sees(b"DONE")
+            begun, before = ask(terminal, "deltas 1")
+            terminal.sees(b"END1")  # no title of an earlier session has this word
             used.append(cpu(terminal.pid) - before)
             took.append(testbed.events("request", begun)[0][0] - begun)
     return [
