@@ -115,7 +115,7 @@ class SessionRepository:
         self._project = project
         self._clock = clock
         self._places: tuple[str, ...] | None = None
-        self._looking: asyncio.Task[tuple[str, ...]] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def create(
         self,
@@ -143,8 +143,13 @@ class SessionRepository:
         )
         await self._store.save(session)
         if self._looking is None:  # records where the folder is, so that it is found after a move
-            self._looking = asyncio.create_task(self.elsewhere())
+            self._looking = asyncio.create_task(self._record_place())
         return session
+
+    async def _record_place(self) -> None:
+        """Look where this folder was, unless that is known: a list of sessions looks anyway."""
+        if await self._store.place(self._path) is None:
+            await self.elsewhere()
 
     async def close(self) -> None:
         """Finish looking for the other places of this folder, if that is quick."""

@@ -43,7 +43,8 @@ class ChangeTracker:
         self._kept_files: frozenset[str] = frozenset()
 
     def begin(self) -> None:
-        """Take the turn's first snapshot while other work continues."""
+        """Take the turn's first snapshot while other work continues. Called when the first call of
+        the turn arrives: a turn without calls needs no snapshot, which takes ten git commands."""
         if self._base is None:
             self._possible_files = self._initial_files()
             self._base = asyncio.create_task(self._snapshots.take_first(), name="snapshot")
@@ -175,9 +176,8 @@ class ChangeTrackers:
         self._running: WeakValueDictionary[str, ChangeTracker] = WeakValueDictionary()
         self._owners: dict[str, set[str]] = {}
 
-    def begin(self, session_id: str, tracker: ChangeTracker) -> None:
-        """Begin a step of a root session."""
-        tracker.begin()
+    def register(self, session_id: str, tracker: ChangeTracker) -> None:
+        """Use *tracker* for the changes in the session tree of the root *session_id*."""
         self._running[session_id] = tracker
 
     def claim(self, session_id: str, files: Iterable[str]) -> dict[str, set[str]]:

@@ -7,11 +7,13 @@ from functools import partial
 from agent.permission.service import PermissionContext
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
+from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
 from agent.session.prompt.instructions import Instruction
+from agent.session.snapshots.change_tracker import ChangeTracker
 from agent.session.spending import Spender
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import StepExecutor
@@ -19,7 +21,7 @@ from agent.session.turn.guards import DoomLoop
 from agent.session.turn.pause import Pause
 from agent.session.turn.services import TurnServices
 from agent.session.usage_totals import add_costs
-from agent.tools.core.base import BeforeChange, ToolContext
+from agent.tools.core.base import ToolContext
 
 
 class TurnCalls:
@@ -31,16 +33,15 @@ class TurnCalls:
         session: Session,
         lineage: Lineage,
         subagents: Subagents,
-        before_change: BeforeChange,
+        tracker: ChangeTracker,
         pause: Pause,
     ) -> None:
-        """*before_change* is awaited before a call that can change files."""
         self.pause = pause
         self.services = services
         self.session = session
         self.lineage = lineage
         self.subagents = subagents
-        self.before_change = before_change
+        self._tracker = tracker
         self.doom = DoomLoop(services.limits.max_repeats)
         self._extra: tuple[Usage, float | None] = (Usage(), None)
 
@@ -61,9 +62,39 @@ class TurnCalls:
         """Return the executor of the step *message*, which follows *conversation* and offers the
         tools *offered*."""
         services, calls = self.services, _StepCalls(self, message, conversation, set())
-        return StepExecutor(
+        executor = StepExecutor(
             services.store, services.pipeline, calls, services.clock, offered, self.pause
         )
+        if not self.lineage.callers:
+            executor.on_call = self._tracker.begin
+        return executor
+
+    async def before_change(self, files: tuple[str, ...] | None, only: bool) -> None:
+        """Prepare for a call that can change *files* (``ToolContext.before_change``)."""
+        lineage = self.lineage
+        await self._warn_of_shared(files or ())
+        # A sub-agent's changes belong to its caller: they are undone together. A background task
+        # outlives its caller's steps, and one in a worktree changes other files, so these track
+        # their changes themselves.
+        shares_files = lineage.callers and self.session.project == lineage.project
+        if shares_files and self.subagents.background_tasks.run(self.session.id) is None:
+            await self.services.trackers.keep(lineage.root_id, files or ())
+            return
+        self._tracker.begin()
+        await self._tracker.before_change(files, only=only)
+
+    async def _warn_of_shared(self, files: tuple[str, ...]) -> None:
+        """Warn of files that another session is changing in this folder at the same time."""
+        shared = self.services.trackers.claim(self.lineage.root_id, files)
+        for path, others in shared.items():
+            own = await self.services.store.session(self.lineage.root_id)
+            other = await self.services.store.session(min(others))
+            self.services.bus.publish(
+                Notice(
+                    f"“{own.title}” is about to change {path}, which “{other.title}” has also "
+                    "changed. /new --worktree gives a session its own folder."
+                )
+            )
 
     async def save_user_edit(self, path: str) -> None:
         """Include a file of the user's editor that was saved for them in the snapshot."""

@@ -144,7 +144,7 @@ class StepExecutor:
     """The calls of one step, in the order in which they were announced.
 
     ``started`` is true once a call has run, ``stopped`` once the user rejected one without a
-    comment; ``on_stop`` is called then.
+    comment; ``on_stop`` is called then. ``on_call`` is called when a call starts to arrive.
     """
 
     def __init__(
@@ -169,6 +169,7 @@ class StepExecutor:
         self.started = False
         self.stopped = False
         self.on_stop: Callable[[], object] = lambda: None
+        self.on_call: Callable[[], object] = lambda: None
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -183,6 +184,7 @@ class StepExecutor:
         """Register a call whose input starts to arrive."""
         part = replace(part, title=self._pipeline.verb(part.tool))
         self._pipeline.preload(part.tool)
+        self.on_call()
         slot = Slot(part, asyncio.get_running_loop().create_future())
         self._slots.append(slot)
         return slot

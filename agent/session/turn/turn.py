@@ -22,7 +22,6 @@ from agent.provider.client import (
 )
 from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, StoreError
-from agent.records.events import Notice
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
@@ -142,9 +141,7 @@ class Turn:
         snapshots = services.snapshots.of(session.project)
         self.tracker = ChangeTracker(snapshots, services.store, services.bus, works)
         self.pause = Pause()
-        self.calls = TurnCalls(
-            services, session, lineage, subagents, self._before_change, self.pause
-        )
+        self.calls = TurnCalls(services, session, lineage, subagents, self.tracker, self.pause)
         self.inbox = TurnInbox(
             services, session, self.id, self.conversation, self._background_tasks, self.calls
         )
@@ -246,7 +243,7 @@ class Turn:
         due = subtasks_due(self.conversation.all)
         client = SubtaskClient(due) if due else self.services.clients.client_for(settings.model)
         if not self._lineage.callers:
-            self.services.trackers.begin(self._lineage.root_id, self.tracker)
+            self.services.trackers.register(self._lineage.root_id, self.tracker)
         meter = self.compactor.meter
         with self.services.tracing.span(
             f"step {step.message.step}",
@@ -262,36 +259,10 @@ class Turn:
             await self.tracker.after_step(message)
         return replace(result, extra_usage=self.calls.take_extra_usage())
 
-    async def _before_change(self, files: tuple[str, ...] | None, only: bool) -> None:
-        await self._warn_of_shared(files or ())
-        # A sub-agent's changes belong to its caller: they are undone together. A background task
-        # outlives its caller's steps, and one in a worktree changes other files, so these track
-        # their changes themselves.
-        if self._lineage.callers:
-            shares_files = self.session.project == self._lineage.project
-            if shares_files and self._background_tasks.run(self.session.id) is None:
-                await self.services.trackers.keep(self._lineage.root_id, files or ())
-                return
-            self.tracker.begin()
-        await self.tracker.before_change(files, only=only)
-
     def end_claims(self) -> None:
         """Forget which files the turn changes."""
         if not self._lineage.callers:
             self.services.trackers.end(self._lineage.root_id)
-
-    async def _warn_of_shared(self, files: tuple[str, ...]) -> None:
-        """Warn of files that another session is changing in this folder at the same time."""
-        shared = self.services.trackers.claim(self._lineage.root_id, files)
-        for path, others in shared.items():
-            own = await self.services.store.session(self._lineage.root_id)
-            other = await self.services.store.session(min(others))
-            self.services.bus.publish(
-                Notice(
-                    f"“{own.title}” is about to change {path}, which “{other.title}” has also "
-                    "changed. /new --worktree gives a session its own folder."
-                )
-            )
 
     async def record_usage(self, usage: Usage | None, cost: float | None) -> None:
         """Add a model call to the usage of the session and those above."""
