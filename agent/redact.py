@@ -7,6 +7,8 @@ safety net, not a proof: read an export before you share it.
 import re
 from collections.abc import Iterable, Mapping
 
+from agent.records.patterns import lazy_pattern
+
 PLACEHOLDER = "[redacted]"
 
 MIN_LENGTH = 8
@@ -15,11 +17,11 @@ MIN_LENGTH = 8
 _known: set[str] = set()
 """The secrets that the settings of this process were filled in with."""
 
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)", re.IGNORECASE)
+_SECRET_NAME = lazy_pattern(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)", re.IGNORECASE)
 
 # The forms that vendors document for their keys; the first group, if any, is kept.
 _PATTERNS = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
         r"\bsk-[A-Za-z0-9_-]{12,}",

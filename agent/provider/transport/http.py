@@ -9,10 +9,11 @@ call.
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from math import inf
-from types import TracebackType
-from typing import Self
+from types import ModuleType, TracebackType
+from typing import Self, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -88,13 +89,14 @@ class HttpPool:
         key = (proxy, ca, plain)
         if key not in self._clients:
             try:
-                self._clients[key] = httpx2.AsyncClient(
-                    proxy=proxy,
-                    verify=_no_certificates() if plain else _certificates(ca) if ca else True,
-                    mounts={} if proxy else dict.fromkeys(_loopback_patterns()),
-                    timeout=None,
-                    limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-                )
+                with _without_http2():
+                    self._clients[key] = httpx2.AsyncClient(
+                        proxy=proxy,
+                        verify=_no_certificates() if plain else _certificates(ca) if ca else True,
+                        mounts={} if proxy else dict.fromkeys(_loopback_patterns()),
+                        timeout=None,
+                        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+                    )
             except (OSError, ValueError) as error:
                 # The proxy's address can contain a password.
                 used = f"certificates in {ca}" if ca else "proxy address"
@@ -106,6 +108,21 @@ class HttpPool:
         self._clients.clear()
         for client in clients:
             await client.aclose()
+
+
+@contextlib.contextmanager
+def _without_http2() -> Generator[None]:
+    """Hide the package h2 while httpcore2 is loaded: it would load 20 modules for HTTP/2, which no
+    client here speaks. One that does still finds them."""
+    modules = cast("dict[str, ModuleType | None]", sys.modules)
+    if "h2" in modules:
+        yield
+        return
+    modules["h2"] = None
+    try:
+        yield
+    finally:
+        del modules["h2"]
 
 
 def _no_certificates() -> ssl.SSLContext:
