@@ -46,6 +46,7 @@ class Model:
 
     def scripted(self, body: dict) -> Answer:
         request = self._server.requests[-1]
+        self._server.requests[:] = [request]  # a thousand long ones would take gigabytes
         aside = self._lenient and not body.get("tools") and "/plain/" not in request.path
         if aside:  # a title request, or a check of the model
             return answer(Text("A bill"))
