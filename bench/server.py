@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.scripted_text import RICH, SECTION, pieces
-from tests.support.model_server import ModelServer, Request
+from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Call, Done, Finish, Pause, Piece, Text, Tokens, answer
 
 CHARACTERS = 4
@@ -55,7 +55,7 @@ class Model:
             with self._bodies.open("a", encoding="utf-8") as bodies:
                 bodies.write(json.dumps(body) + "\n")
         self._tell("request")
-        watching = asyncio.create_task(self._watch(request))
+        watching = asyncio.create_task(self._watch(request.closed))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
         word, count, done = requested_work(body)
@@ -81,8 +81,8 @@ class Model:
                 yield Pause(STEP)
         yield from (Text(f"\n\nEND{count}"), Finish("end"), Tokens(), Done())
 
-    async def _watch(self, request: Request) -> None:
-        await request.closed.wait()
+    async def _watch(self, closed: asyncio.Event) -> None:
+        await closed.wait()
         self._tell("closed")
 
     def _tell(self, event: str, **more: str) -> None:
