@@ -44,4 +44,6 @@ class CacheMiss:
         """The miss in a sentence."""
         price = f" ({money(self.cost)})" if self.cost is not None else ""
         detail = f": {self.detail}" if self.detail else ""
-        return f"{tokens(self.lost)} tokens were read again{price}: {CAUSES[self.cause]}{detail}."
+        return (
+            f"{tokens(self.lost)} tokens were processed again{price}: {CAUSES[self.cause]}{detail}."
+        )

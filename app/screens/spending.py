@@ -50,7 +50,7 @@ def _cap_line(cap: SpendingCap) -> Content:
         return Content.assemble(name, (f"{cap.format(cap.used)}, no cap", "$tone-muted"))
     used = cap.used / cap.amount
     tone = "$tone-err" if cap.reached else "$tone-warn" if cap.nearly_reached else "$tone-accent"
-    text = f"  {used:.0%}   {cap.format(cap.used)} of {cap.format(cap.amount)}"
+    text = f"  {used:4.0%}   {cap.format(cap.used)} of {cap.format(cap.amount)}"
     return Content.assemble(name, *_bar(used, tone), text)
 
 
@@ -66,7 +66,7 @@ def _limit_line(limit: RateLimit, now: float) -> Content:
     if limit.share is None:
         return Content.assemble(name, f"left: {text}")
     tone = "$tone-warn" if limit.share < 0.2 else "$tone-accent"
-    return Content.assemble(name, *_bar(limit.share, tone), f"  {limit.share:.0%} left   {text}")
+    return Content.assemble(name, *_bar(limit.share, tone), f"  {limit.share:4.0%} left   {text}")
 
 
 def _amount(number: float | None) -> str:

@@ -188,7 +188,8 @@ def cost_text(costs: "SessionCosts", width: int) -> Content:
 def _cost_headline(costs: "SessionCosts") -> Content:
     used = costs.total.usage
     note = f"   {tokens(used.input)} tokens in, {tokens(used.output)} out"
-    return Content.assemble((_price(costs.total), "bold"), (note, "$tone-muted"))
+    price = _price(costs.total).replace(">", "at least")
+    return Content.assemble((price, "bold"), (note, "$tone-muted"))
 
 
 def _caching(costs: "SessionCosts") -> Iterator[Content]:

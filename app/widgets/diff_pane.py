@@ -41,12 +41,12 @@ class PlacedComment:
 
 @frozen
 class HunkLabels:
-    """The words for the two states of a hunk (``kept``, ``reverted``), and for the two keys that
-    change it; "" where there is no choice."""
+    """The words for the two states of a hunk (``kept``, ``reverted``), and for the key ``r`` that
+    changes it; "" where there is no choice."""
 
     kept: str = ""
     reverted: str = ""
-    keys: str = ""
+    revert: str = ""
 
 
 @frozen

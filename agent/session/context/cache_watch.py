@@ -42,8 +42,8 @@ ADVICE: dict[CacheMissCause, str] = {
     "restarted": "Nothing else is known about it.",
 }
 WARNING = (
-    "The prompt cache was missed {times} times because {cause}: {lost} tokens were read "
-    "again{price}. {advice} /context shows the last one."
+    "The prompt cache was missed {times} times because {cause}: {lost} tokens were "
+    "processed again{price}. {advice} /context shows the last one."
 )
 
 

@@ -187,7 +187,7 @@ class Shells:
                 f"{key} ({s.info.state}): {s.info.command[:60]}" for key, s in own.items()
             )
             there = f"There are: {known}" if known else "There is none in this session"
-            raise ToolError(f"There is no background shell {shell_id[:40]!r}. {there}.")
+            raise ToolError(f"There is no background command {shell_id[:40]!r}. {there}.")
         return shell.info, shell.background
 
     async def wait_for_exit(self, shell_id: str, timeout: float) -> bool:

@@ -61,8 +61,8 @@ class ReviewState:
 NOTHING_REVERTED: frozenset[int] = frozenset()
 NEW_REVIEW = ReviewState()
 NO_CHOICE = HunkLabels()
-REVERT = HunkLabels("kept", "reverted", "keep, revert")
-REFUSE = HunkLabels("kept", "refused", "keep, refuse")
+REVERT = HunkLabels("kept", "reverted", "revert")
+REFUSE = HunkLabels("kept", "refused", "refuse")
 
 
 class ChangesScreen(Dialog[ReviewState]):
@@ -224,14 +224,14 @@ class ChangesScreen(Dialog[ReviewState]):
             return
         pairs = [("c", "comment")]
         if self._labels.kept:
-            pairs.append(("a r", self._labels.keys))
+            pairs += [("a", "keep"), ("r", self._labels.revert)]
         if self._comments or self._marks_only:
             pairs.append(("enter", "done" if self._marks_only else "send"))
         elif self._confirm:
             pairs.append(("enter", self._confirm))
         pairs += [("esc", "close"), ("n p", "change"), ("tab", "file"), ("v", "select lines")]
         pairs += [("s", "layout"), ("x", "remove the comment")]
-        while len(pairs) > 3 and KeyHints(*pairs).cell_length > max(20, self.size.width - 4):
+        while len(pairs) > 4 and KeyHints(*pairs).cell_length > max(20, self.size.width - 4):
             pairs.pop()
         line.update(KeyHints(*pairs))
 

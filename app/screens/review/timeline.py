@@ -354,7 +354,7 @@ def turn_line(turn: TimelineTurn, width: int, *, unfolded: bool) -> Content:
 KEYS = (
     ("/", "search"),
     ("f", "filter"),
-    ("d", "turn's changes"),
+    ("d", "turn changes"),
     ("D", "all changes"),
     ("p", "request"),
     ("y", "copy"),

@@ -152,7 +152,7 @@ async def test_context_and_history_explain_a_missed_cache(
         await running.until_idle()
         await running.type("/context", "enter")
         await running.until_shown("Prompt cache")
-        await running.until_shown("40.0k tokens were read again: the provider did not keep it")
+        await running.until_shown("40.0k tokens were processed again: the provider did not keep it")
         await running.pilot.press("escape")
         await running.until(running.app.controller.on_main_screen)
         await running.type("/history", "enter")

@@ -23,7 +23,7 @@ from tests.support.snapshots import assert_pictures
 
 COMMAND = ("npx", "-y", "@acme/docs-mcp@1.4.0")
 TOOLS = tuple(
-    (f"docs_{name}", ToolDefinition(name=name, description=f"{name.capitalize()}s pages [/of] it."))
+    (f"docs_{name}", ToolDefinition(name=name, description=f"{name.capitalize()} pages [/of] it."))
     for name in ("search", "read", "list")
 )
 STANDINGS = (
@@ -46,7 +46,7 @@ STANDINGS = (
         server=Server(name="shop", command=("shopd",)),
         state="failed",
         reason="shopd was not found on PATH.",
-        log="\x1b[31mno licence",
+        log="\x1b[31mno license",
     ),
     ServerStatus(server=Server(name="slow", url="https://slow.test"), state="connecting"),
 )

@@ -89,7 +89,9 @@ GALLERY: dict[str, Kind] = {
         ),
         (
             "bash",
-            failed("Bash", "rm -rf /", "The user refused this call: not there.", kind="denied"),
+            failed(
+                "Bash", "rm -rf /", "The user rejected this call and said: not there", kind="denied"
+            ),
         ),
     ],
     "edit": [
@@ -143,7 +145,7 @@ GALLERY: dict[str, Kind] = {
             completed(
                 "Bash",
                 "npm run dve",
-                ShellBlock("npm run dve", "npm error", 1, "It has ended already: exit code 1."),
+                ShellBlock("npm run dve", "npm error", 1, "It has already ended: exit code 1."),
                 note="as shell_a1b3",
                 exit_code=1,
             ),
@@ -209,7 +211,12 @@ GALLERY: dict[str, Kind] = {
                 note="and 1 more",
             ),
         ),
-        ("question", failed("Ask", "Storage", "The user closed the question.", kind="denied")),
+        (
+            "question",
+            failed(
+                "Ask", "Storage", "The user closed the question without an answer.", kind="denied"
+            ),
+        ),
         ("question", failed("Ask", "Storage", "Tool execution aborted", kind="aborted")),
     ],
     "search": [
@@ -238,7 +245,7 @@ GALLERY: dict[str, Kind] = {
     ],
     "other": [
         ("github_list_issues", pending('{"query": "is:open')),
-        ("task", running("general", "check other readers for the same fault", waiting="per_2")),
+        ("task", running("General", "check other readers for the same fault", waiting="per_2")),
         (
             "github_list_issues",
             completed(
@@ -296,7 +303,7 @@ def conversation() -> SessionView:
                     completed("Grep", '"DictReader" in src', facts=("5 matches",)),
                     GALLERY["edit"][2][1],
                     running("Bash", PYTEST, ShellBlock(PYTEST), output="collected 14 items\n...F"),
-                    running("general", "check other readers", waiting="per_2"),
+                    running("General", "check other readers", waiting="per_2"),
                 ]
             )
         ),
