@@ -86,9 +86,9 @@ class McpService:
         found: list[str] = []
         for one in self.statuses():
             sentence = missing_server(one) if one.server.enabled else ""
-            if sentence and self._reported.get(one.server.name) != sentence:
+            if sentence and self._reported.get(one.server.name) != one.state:
                 found.append(sentence)
-            self._reported[one.server.name] = sentence
+            self._reported[one.server.name] = one.state
         return tuple(found)
 
     def statuses(self) -> tuple[ServerStatus, ...]:

@@ -115,7 +115,7 @@ async def test_a_request_that_the_client_cannot_show_is_refused_and_the_turn_con
     assert (done.stop_reason, desk.editor.text()) == ("end_turn", "left out")
     assert not (desk.project / "made").exists()
     result = str(desk.server.requests[-1].body["messages"])
-    assert "could not ask the person" in result
+    assert "could not ask the user" in result
     assert "Put the question into your answer" in result
 
 

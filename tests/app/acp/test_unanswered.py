@@ -60,7 +60,7 @@ async def test_an_answer_that_is_none_is_a_refusal(home: Home, reply: dict[str, 
         asked = await request(bare, PERMISSION)
         bare.write({"jsonrpc": "2.0", "id": asked["id"], **reply})
     assert (await bare.until(3))["result"]["stopReason"] == "end_turn"
-    assert "could not ask the person" in results(home)
+    assert "could not ask the user" in results(home)
     assert "The editor cannot show this question" in results(home)
     assert not (home.project / "made").exists()
     bare.process.terminate()
