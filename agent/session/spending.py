@@ -26,9 +26,15 @@ RAISES = (1.5, 2.0, 5.0)
 ZERO = "A cap of zero would stop every prompt. Enter an amount above 0, or off for no cap."
 NO_AMOUNT = "Enter an amount such as $5, 0.50, 200k or 2M tokens, or off for no cap."
 NEARLY = "{share:.0%} of a spending cap is used. {sentence}"
+REACHED = (
+    "A spending cap is reached. {sentence} What runs finishes; nothing more is sent to a model "
+    "until you raise the cap with /budget."
+)
+RAISED, REMOVED = "The spending cap is now {amount}.", "There is no spending cap now."
 RAISE = "/budget raises the cap, and so does {setting} in your settings."
 STOPPED = "Stopped. {sentence} {how}"
 BUDGET_USED = "The goal's budget is used up."
+GOAL_ENDS = f"{BUDGET_USED} What runs finishes, then the goal ends."
 UNPRICED = (
     "The price of {model} is not known, so a cap in dollars does not include it. Set its `cost` in "
     "the settings, or a cap in tokens."
@@ -141,9 +147,14 @@ class Spending:
         return None
 
     async def warn(self, spender: Spender) -> None:
-        """Warn of a cap that is nearly used up, as far as the caps are known."""
-        if self._has_caps(spender.root_id):
-            await self._reached(spender)
+        """Say while calls run that a cap, or the budget of a goal, is used up or nearly, as far as
+        the caps are known. The next ``check`` acts on it."""
+        budget = self._budgets.get(spender.root_id)
+        if await self.budget_reached(spender.root_id) is not None:
+            self._tell_once(spender, GOAL_ENDS, (spender.root_id, str(budget)))
+        if self._has_caps(spender.root_id) and (cap := await self._reached(spender)) is not None:
+            key = (self._key(spender.root_id, cap.scope), cap.unit, str(cap.amount), "reached")
+            self._tell_once(spender, REACHED.format(sentence=cap.sentence), key)
 
     def _has_caps(self, root_id: str) -> bool:
         return any(
@@ -197,6 +208,8 @@ class Spending:
                 problem = f"{error.message} "
                 continue
             await self.set_cap(spender.root_id, cap.scope, cap.unit, amount)
+            done = REMOVED if amount is None else RAISED.format(amount=cap.format(amount))
+            self._bus.publish(Notice(done, session_id=spender.root_id))
             return True
 
     def _amount(

@@ -59,7 +59,7 @@ async def budget(context: ActionContext, argument: str) -> None:
     """Show what is used of the caps and of the providers' limits, or set a cap."""
     live = context.live
     if argument:
-        context.notify(await set_cap(live.runtime, live.session, argument))
+        context.notify(await set_cap(live.runtime, argument, live.ensure_session))
     else:
         page = await spending_page(live.runtime, live.session)
         await context.show(PageScreen("Spending", page))

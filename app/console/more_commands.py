@@ -191,7 +191,7 @@ async def budget(console: Console, argument: str) -> None:
     from app.screens.spending import set_cap, spending_page  # loads Textual
 
     if argument:
-        console.say(await set_cap(console.runtime, console.session, argument))
+        console.say(await set_cap(console.runtime, argument, console.ensure_session))
     else:
         console.say((await spending_page(console.runtime, console.session))(WIDTH).plain)
 

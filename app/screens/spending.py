@@ -1,14 +1,13 @@
 """The page on spending: what is used of the caps, and what is left at the providers."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.cells import set_cell_size
 from textual.content import Content
 
-from agent.records.errors import NothingToDo
 from agent.records.messages import Session
 from agent.records.spending import RateLimit, SpendingCap
 from app.text.sanitize import sanitize_line
@@ -87,17 +86,19 @@ async def spending_page(runtime: "Runtime", session: Session | None) -> Callable
     return partial(spending_text, caps, runtime.clients.rate_limits(), time.time())
 
 
-async def set_cap(runtime: "Runtime", session: Session | None, argument: str) -> str:
-    """Set the cap that the *argument* of ``/budget`` names; return a sentence on it.
+async def set_cap(
+    runtime: "Runtime", argument: str, session_of: Callable[[], Awaitable[Session]]
+) -> str:
+    """Set the cap that the *argument* of ``/budget`` names; return a sentence on it. *session_of*
+    returns the session that is open, or begins one.
 
     Raises ``NothingToDo`` for an argument that cannot be used.
     """
     from agent.session.spending import parse_cap  # loads the agent package
 
     scope, units, amount = parse_cap(argument)
+    session = await session_of() if scope == "session" else None
     root_id = await _root_id(runtime, session)
-    if scope == "session" and root_id is None:
-        raise NothingToDo("No session is open yet: send a prompt first.")
     for unit in units:
         await runtime.sessions.spending.set_cap(root_id, scope, unit, amount)
     whose = "this session" if scope == "session" else "all sessions today"

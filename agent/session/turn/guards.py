@@ -92,7 +92,7 @@ class SpendingGuard:
         return step if reached is None else _limit_reached(reached)
 
     async def warn(self, settings: StepSettings) -> None:
-        """Warn of a cap that is nearly used up."""
+        """Say that a cap is used up, or nearly."""
         await self._spending.warn(self._spender(settings))
 
     def _spender(self, settings: StepSettings) -> Spender:

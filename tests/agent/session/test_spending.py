@@ -42,8 +42,9 @@ async def test_a_session_warns_stops_at_its_cap_and_continues_when_it_is_raised(
         await harness.send(session, "go")
         question = await asked(harness)
         assert "$1.25; the cap is $1.00" in question.text
-        (warning,) = warnings(harness)
-        assert warning.startswith("85% of a spending cap is used.")
+        nearly, reached = warnings(harness)
+        assert nearly.startswith("85% of a spending cap is used.")
+        assert reached.startswith("A spending cap is reached. This session has cost $1.25")
         assert [o.label for o in question.options] == [
             "Raise to $1.50",
             "Raise to $2.00",
@@ -55,6 +56,7 @@ async def test_a_session_warns_stops_at_its_cap_and_continues_when_it_is_raised(
         assert (await harness.idle(session)).outcome == "completed"
         (cap, *_) = await harness.runtime.sessions.spending.caps(session.id)
         assert cap.amount == 2.0
+        assert warnings(harness)[2] == "The spending cap is now $2.00."
 
 
 @pytest.mark.parametrize("reply", [QuestionReply((STOP,)), QuestionReply(dismissed=True)])
@@ -184,6 +186,49 @@ async def test_a_response_counts_while_its_calls_run(tmp_path: Path) -> None:
         await harness.runtime.sessions.cancel(session.id)
         await harness.idle(session)
         assert await harness.runtime.sessions.spending.used(session.id, "tokens") == 95
+
+
+async def test_calls_go_on_when_a_cap_is_reached_and_nothing_follows(tmp_path: Path) -> None:
+    limits = {"session_tokens": 100}
+    async with open_harness(tmp_path, limits=limits, permission={"bash": "allow"}) as harness:
+        go = harness.folder / "go"
+        command = f"echo begun; while [ ! -e {go} ]; do sleep 0.01; done; echo ended"
+        harness.server.script(
+            answer(
+                Call("bash", {"command": command}),
+                Call("bash", {"command": "echo second"}),
+                Tokens(100, 10),
+            )
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await harness.printed("begun")
+        await harness.until(lambda e: isinstance(e, Notice) and "cap is reached" in e.message)
+        assert not any(isinstance(event, QuestionAsked) for event in harness.events)
+        go.touch()
+        harness.runtime.questions.reply((await asked(harness)).id, QuestionReply((STOP,)))
+        assert (await harness.idle(session)).outcome == "limit_reached"
+        first, second = await harness.tools(session)
+        assert output(first).endswith("ended")
+        assert output(second) == "second"
+        assert len(harness.server.requests) == 1
+        assert sum("cap is reached" in warning for warning in warnings(harness)) == 1
+
+
+async def test_a_cap_that_is_raised_meanwhile_asks_nothing(tmp_path: Path) -> None:
+    limits = {"session_tokens": 100}
+    async with open_harness(tmp_path, limits=limits, permission={"bash": "allow"}) as harness:
+        go = harness.folder / "go"
+        command = f"echo begun; while [ ! -e {go} ]; do sleep 0.01; done"
+        harness.server.script(
+            answer(Call("bash", {"command": command}), Tokens(100, 10)), answer(Text("done"))
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        await harness.printed("begun")
+        await harness.runtime.sessions.spending.set_cap(session.id, "session", "tokens", 5_000.0)
+        go.touch()
+        assert (await harness.idle(session)).outcome == "completed"
 
 
 async def test_the_daily_cap_counts_and_is_raised_for_other_programs(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.app.cli.run.process import more_settings
 from tests.app.console.plain_program import LAUNCHER, plain
 from tests.support.installed import InstalledProgram, ServerThread
-from tests.support.script import Call, Text, answer
+from tests.support.script import Call, Text, Tokens, answer
 
 WRITE = Call("write", {"file_path": "made.txt", "content": "made\n"})
 
@@ -51,6 +51,17 @@ def test_a_goal_is_worked_on_until_its_check_passes(
     assert "Now it is there." in printed
     assert "is reached (round 2 of 20)" in printed
     assert "This session has no goal" in printed
+
+
+def test_a_cap_can_be_set_before_the_first_prompt(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Call("read", {"file_path": "a.txt"}), Tokens(60, 40)))
+    typed = "/budget session 90 tokens\ngo\n/budget\n/exit\n"
+    printed = plain(installed, typed)
+    assert "The cap for this session is 90 tokens." in printed
+    assert "A spending cap is reached. This session has used 100 tokens" in printed
+    assert len(scripted.server.requests) == 1
 
 
 def test_a_loop_repeats_until_it_is_interrupted(
