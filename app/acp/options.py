@@ -20,7 +20,7 @@ DEFAULT = "default"
 MODES: dict[PermissionMode, str] = {
     "ask": "Asks before edits and commands that can change something",
     "accept edits": "Edits files of the folder without asking",
-    "judge": "A small model approves calls for you; in doubt, you are asked",
+    "judge": "A small model approves calls for you, or you are asked",
 }
 """The permission modes that can be chosen, each with what it does."""
 

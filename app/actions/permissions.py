@@ -24,8 +24,8 @@ MODES = {
     "ask": "asks before edits and commands that can change something",
     "accept edits": "edits files in this folder without asking",
     "plan": "reads and plans, edits nothing",
-    "judge": "a small model approves calls for you; in doubt, you are asked",
-    "auto": "runs everything without asking, except what deny rules forbid",
+    "judge": "a small model approves calls for you, or you are asked",
+    "auto": "runs everything except what deny rules forbid",
 }
 """The description of each mode."""
 NOT_ALWAYS = "Only rules that you chose with “always” can be saved here."

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual.content import Content
 
 from app.session.session_totals import hit_rate
@@ -297,7 +297,7 @@ def stats_text(rows: Sequence["UsageRow"], width: int) -> Content:
 def _stats_section(heading: str, sums: Sequence["UsageTotal"], width: int) -> Content:
     most = max(map(total_tokens, sums), default=0.0)
     names = [_last_component(each.name) for each in sums]
-    name_width = min(max(map(cell_len, names), default=0), max(10, width // 3))
+    name_width = min(max(map(cell_len, names), default=0), max(10, width // 2 - 8))
     facts = [f"{tokens(int(total_tokens(each))):>7}  {money(each.cost):>8}" for each in sums]
     cells = max(4, width - name_width - max(map(len, facts), default=0) - 4)
     lines = [Content.styled(heading, "bold")]
@@ -305,7 +305,7 @@ def _stats_section(heading: str, sums: Sequence["UsageTotal"], width: int) -> Co
         share = total_tokens(each) / most if most else 0.0
         lines.append(
             Content.assemble(
-                f"{set_cell_size(name, name_width)}  ",
+                Content(name).truncate(name_width, ellipsis=True, pad=True) + "  ",
                 (stats_bar(share, cells), "$tone-accent"),
                 (f"  {fact}", "$tone-muted"),
             )

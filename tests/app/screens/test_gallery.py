@@ -15,12 +15,16 @@ from agent.records.memory import MemoryLine, MemoryOrigin
 from agent.records.messages import Busy
 from agent.records.review_comment import ReviewComment
 from agent.records.spending import RateLimit, SpendingCap
+from agent.records.usage import Usage
 from agent.session.review.reviewed_file import reviewed_file
+from agent.store.stats import UsageRow
+from app.actions.permissions import MODES
 from app.actions.program import Fact, status_text, todo_text
+from app.actions.worktrees import MERGE_ROWS
 from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, ServerScreen, TextScreen
 from app.screens.code_login import CodeLoginScreen
 from app.screens.memory import memory_text
 from app.screens.pager import PagerScreen
@@ -29,6 +33,7 @@ from app.screens.quick_question import QuickQuestionScreen
 from app.screens.review.changes import REVERT, ChangesScreen, ReviewState, SentComment
 from app.screens.servers import LoginScreen, LspScreen, McpScreen, lsp_text
 from app.screens.spending import spending_text
+from app.screens.usage import stats_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from tests.app.screens.background_commands import info
@@ -42,6 +47,10 @@ async def spoken() -> AsyncGenerator[str, None]:
 
 async def never(*_: object) -> bool:
     return False
+
+
+async def never_checked(*_: str) -> str:
+    return ""
 
 
 def agents() -> Picker:
@@ -109,7 +118,7 @@ def status() -> PageScreen:
         Fact("", "ses_01abc", "$tone-muted"),
         Fact("Model", "demo/offline, effort high"),
         Fact("MCP", "1 of 2 connected"),
-        Fact("", "shop", "$tone-warn"),
+        Fact("", "not connected: shop", "$tone-warn"),
     )
     return PageScreen("Status", status_text(facts))
 
@@ -145,6 +154,35 @@ def changes() -> ChangesScreen:
         state=ReviewState((comment,)),
         sent=(SentComment(sent, "Added it."),),
     )
+
+
+def merge() -> ChangesScreen:
+    old = "import csv\n\n\ndef read(path):\n    return list(csv.reader(open(path)))\n"
+    new = old.replace("list(csv.reader(open(path)))", "[row for row in rows(path) if row]")
+    files = (
+        reviewed_file("src/reader.py", old, new),
+        reviewed_file("tests/test_reader.py", None, "def test_empty():\n    assert True\n"),
+    )
+    title = "Review of the worktree empty-csv"
+    return ChangesScreen(title, files, write=never, labels=REVERT, confirm="merge")
+
+
+def modes() -> Picker:
+    rows = [Row(name, name, text) for name, text in MODES.items()]
+    return Picker("Permission mode", rows, current="ask")
+
+
+def stats() -> PageScreen:
+    rows = [
+        UsageRow(f"2026-01-{day:02}", model, f"/home/me/{place}", 9, 2, Usage(tokens, 900), cost)
+        for day, model, place, tokens, cost in (
+            (1, "anthropic/claude-sonnet-5-5", "shop", 120_000, 0.42),
+            (1, "ollama/qwen3-coder", "表の幅", 64_000, None),
+            (3, "anthropic/claude-sonnet-5-5", "shop", 800_000, 2.4),
+            (4, "anthropic/claude-haiku-5-5", "notes", 5_000, 0.01),
+        )
+    ]
+    return PageScreen("Tokens of the last 30 days, in all folders", partial(stats_text, rows))
 
 
 def spending() -> PageScreen:
@@ -193,6 +231,11 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "status": status,
     "todo": todo,
     "changes": changes,
+    "merge": merge,
+    "merge-ways": lambda: Picker("Merge opencode/empty-csv", MERGE_ROWS),
+    "modes": modes,
+    "own-server": lambda: ServerScreen(never_checked),
+    "stats": stats,
     "aside": lambda: QuickQuestionScreen("Where is the header read?", spoken(), lambda _: None),
     "rename": lambda: TextScreen("Name this session", "Fix empty CSV import"),
     "delete": lambda: ConfirmScreen("Delete “Fix the import”?", "This cannot be undone."),
