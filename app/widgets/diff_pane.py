@@ -37,6 +37,8 @@ class PlacedComment:
     text: str
     reply: str = ""
     sent: bool = False
+    place: str = ""
+    """The lines that it is about, "" for the one above."""
 
 
 @frozen
@@ -253,7 +255,7 @@ class DiffPane(Widget):
                 yield from self._comment_rows(comment, page)
 
     def _comment_rows(self, comment: PlacedComment, page: Page) -> Iterator[_PaneRow]:
-        who = "You" if not comment.sent else "You, sent"
+        who = ", ".join(filter(None, ("You", "sent" if comment.sent else "", comment.place)))
         parts = [(who, comment.text, "blue")]
         if comment.reply:
             parts.append(("Agent", comment.reply, "accent"))

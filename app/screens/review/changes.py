@@ -436,15 +436,27 @@ def _placed(
     sent: bool = False,
     block_of: ReviewedFile | None = None,
 ) -> PlacedComment:
-    """Return where a comment is drawn. One that was sent follows its line, which can have moved."""
-    line = comment.last
+    """Return where a comment is drawn. One that was sent follows its lines, which can have moved;
+    if these are gone, it is at the top."""
+    line, first, last = comment.last, comment.first, comment.last
+    place = f"lines {first}–{last}" if first != last else ""
     if block_of is not None and comment.quoted:
+        line = _line_now(comment, block_of)
+        place = place or ("" if line else f"line {last}")
+        place = place and f"{place} then"
+    return PlacedComment(line, comment.removed, comment.text, reply, sent, place)
+
+
+def _line_now(comment: ReviewComment, file: ReviewedFile) -> int:
+    """Return the number of the last quoted line that is still there, 0 if none is."""
+    shown = [line for hunk in file.block.hunks for line in hunk.lines]
+    for quoted in reversed([each.strip() for each in comment.quoted if each.strip()]):
         same = [
-            shown.old if comment.removed else shown.new
-            for hunk in block_of.block.hunks
-            for shown in hunk.lines
-            if shown.text.rstrip() == comment.quoted[-1].rstrip()
+            line.old if comment.removed else line.new
+            for line in shown
+            if line.text.strip() == quoted
         ]
         numbers = [number for number in same if number is not None]
-        line = min(numbers, key=lambda number: abs(number - line), default=0)
-    return PlacedComment(line, comment.removed, comment.text, reply, sent)
+        if numbers:
+            return min(numbers, key=lambda number: abs(number - comment.last))
+    return 0

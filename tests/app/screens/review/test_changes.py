@@ -1,6 +1,7 @@
 """The review of changes: comments that are sent, hunks that are reverted, and their replies."""
 
 import asyncio
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -87,6 +88,29 @@ def _reply(body: dict) -> Answer:
     if not body.get("tools"):
         return answer(Text("Review"))
     return answer(Text("1. Added two.\n2. So that it can be read twice.\n\nDone."))
+
+
+async def test_a_comment_stays_with_those_of_its_lines_that_are_left(
+    start: Starter, repository: Path, scripted: ModelServer
+) -> None:
+    path = repository / "notes.md"
+    path.write_text("# Notes\n\n- one\n- two\n- three\n")
+    async with start() as running:
+        scripted.always(_reply)
+        await opened(running)
+        await running.pilot.press("j", "j", "v", "j", "j", "c")
+        await running.type("Sort them", "enter")
+        await running.until_shown("You, lines 3–5  Sort them")
+        await running.pilot.press("enter")
+        await running.until_idle()
+        path.write_text("# All notes\n\nIntroduction\n\n- one\n")
+        await opened(running)
+        await running.until_shown("You, sent, lines 3–5 then  Sort them")
+        assert re.search(r"5 \+ - one *\n[^\n]*▎ You, sent, lines 3–5 then", running.text())
+        await running.pilot.press("escape")
+        path.write_text("Nothing\n")
+        await opened(running)
+        await running.until_shown("You, sent, lines 3–5 then  Sort them")
 
 
 async def test_changes_are_reverted_and_kept_again(start: Starter, repository: Path) -> None:
