@@ -3,15 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from app.screens.review.changes import ChangesScreen
 from tests.app.conftest import Running, Starter
 from tests.app.tui.worktree_steps import folder_of, write_a_file
 from tests.support.git import git
 from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Call, Text, answer
-from tests.support.snapshots import assert_both_themes
 from tests.support.subagents import Script, task
 
 LINES = "".join(f"{number}\n" for number in range(1, 31))
@@ -40,21 +37,6 @@ def commit_lines(folder: Path) -> None:
     (folder / "lines.txt").write_text(LINES)
     git(folder, "add", ".")
     git(folder, "commit", "-q", "-m", "lines")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_pictures(start: Starter, shop: Path, size: tuple[int, int]) -> None:
-    commit_lines(shop)
-    async with start(size=size, worktree="fix") as running:
-        folder = folder_of(running.app)
-        (folder / "lines.txt").write_text(CHANGED)
-        (folder / "made.txt").write_text("made\nby hand\n")
-        await review(running)
-        await running.pilot.press("n", "r")
-        await running.until_shown("✕ reverted")
-        await running.pilot.press("p")
-        await running.until_shown("enter merge")
-        await assert_both_themes(running.pilot, "merge-review")
 
 
 async def test_a_part_that_is_reverted_in_the_review_is_not_merged(
