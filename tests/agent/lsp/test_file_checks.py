@@ -18,7 +18,7 @@ import sys
 path = sys.argv[1]
 text = open(path).read()
 if "REFUSE" in text:
-    sys.stderr.write("cannot read this\\n")
+    sys.stderr.write("cannot read this\\nsee the manual\\n")
     sys.exit(2)
 open(path, "w").write(text.upper() if "SHOUT" in text else text)
 """
