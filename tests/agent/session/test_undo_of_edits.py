@@ -28,9 +28,15 @@ def separate(harness: Harness, kind: str, monkeypatch: pytest.MonkeyPatch) -> No
         git(harness.folder, "init", "-q")
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
         git(sub, *words)
+    if kind == "submodule":
+        source = harness.folder.with_name("source")
+        sub.rename(source)
+        allowed = ("-c", "protocol.file.allow=always")
+        git(harness.folder, *allowed, "submodule", "--quiet", "add", str(source), "sub")
+        git(harness.folder, "commit", "-qm", "y")
 
 
-SEPARATE = ("repository", "ignored repository", "no repository above", "home", "off")
+SEPARATE = ("repository", "submodule", "ignored repository", "no repository above", "home", "off")
 
 
 @pytest.mark.parametrize("kind", SEPARATE)
@@ -111,7 +117,7 @@ async def test_only_the_agents_edits_are_undone_where_there_are_no_snapshots(
             "sub/run.sh": ("will be restored", False),
             "sub/x.txt": ("will be reverted", True),
         }
-        listed = kind in {"repository", "no repository above"}
+        listed = kind in {"repository", "submodule", "no repository above"}
         assert made.nested_repositories == (("sub",) if listed else ())
         await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)
         assert files(harness.folder / "sub") == {
