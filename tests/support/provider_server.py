@@ -27,6 +27,9 @@ class Reply:
     hold: bool = False
     """True to keep the connection open after the pieces until the client disconnects."""
 
+    stays: bool = False
+    """True to keep the connection for another request."""
+
     forever: bytes = b""
     """A piece that is sent again and again until the client disconnects."""
 
@@ -51,6 +54,7 @@ class Server:
     replies: list[Reply] = field(default_factory=list[Reply])
     by_path: Callable[[str], Reply] | None = None
     requests: list[ReceivedRequest] = field(default_factory=list[ReceivedRequest])
+    connections: int = 0
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -59,20 +63,10 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            first, *lines = head.strip().split("\r\n")
-            headers = {
-                name.lower(): value.strip()
-                for name, _, value in (line.partition(":") for line in lines)
-            }
-            body = await reader.readexactly(int(headers.get("content-length", "0")))
-            method, path, _ = first.split(" ")
-            self.requests.append(ReceivedRequest(method, path, headers, body))
-            self.arrived.set()
-            await self._send(self.by_path(path) if self.by_path else self.replies.pop(0), writer)
-            if await reader.read() == b"":
-                self.gone.set()
+            while not writer.is_closing():
+                await self._answer(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             self.gone.set()
         finally:
@@ -80,11 +74,26 @@ class Server:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.strip().split("\r\n")
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines)
+        }
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        method, path, _ = first.split(" ")
+        self.requests.append(ReceivedRequest(method, path, headers, body))
+        self.arrived.set()
+        await self._send(self.by_path(path) if self.by_path else self.replies.pop(0), writer)
+
     async def _send(self, reply: Reply, writer: asyncio.StreamWriter) -> None:
         fields = "".join(f"{name}: {value}\r\n" for name, value in reply.headers)
+        connection = "" if reply.stays else "connection: close\r\n"
         writer.write(
             f"HTTP/1.1 {reply.status} X\r\n{fields}transfer-encoding: chunked\r\n"
-            "connection: close\r\n\r\n".encode()
+            f"{connection}\r\n".encode()
         )
         for number, piece in enumerate(reply.pieces):
             if isinstance(piece, asyncio.Event):
@@ -102,7 +111,8 @@ class Server:
             if not reply.cut:
                 writer.write(b"0\r\n\r\n")
             await writer.drain()
-            writer.close()
+            if not reply.stays:
+                writer.close()
 
 
 @pytest.fixture

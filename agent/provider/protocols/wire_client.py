@@ -242,6 +242,7 @@ class WireClient(ABC):
                     for decoded in decoder.feed(event):
                         yield decoded
                     if decoder.done:
+                        await response.read_end()
                         return
                     if decoder.finishing:
                         response.expect_end()

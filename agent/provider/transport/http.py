@@ -52,6 +52,9 @@ class StreamLimits:
     after_finish: float | None = 10.0
     """After the finish reason, when only usage or the end mark can still come."""
 
+    after_end: float = 0.05
+    """After the last event, for the end of the body: only then can the connection be used again."""
+
     def first_event_limit(self, url: str) -> float | None:
         """Return the limit of the first event from the server at *url*."""
         if self.first_event_anywhere is not None:
@@ -66,6 +69,11 @@ def is_loopback(url: str) -> bool:
     except ValueError:
         return False
     return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+_CONNECTIONS = httpx2.Limits(max_connections=None, keepalive_expiry=30.0)
+"""A connection stays open for half a minute, since a step can follow the calls of another one: a
+new one takes several round trips."""
 
 
 class HttpPool:
@@ -95,7 +103,7 @@ class HttpPool:
                         verify=_no_certificates() if plain else _certificates(ca) if ca else True,
                         mounts={} if proxy else dict.fromkeys(_loopback_patterns()),
                         timeout=None,
-                        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+                        limits=_CONNECTIONS,
                     )
             except (OSError, ValueError) as error:
                 # The proxy's address can contain a password.
@@ -185,6 +193,7 @@ class StreamedResponse:
         self._deadline = Deadline(self._deadline_after(first))
         self._waited = first
         self._response: httpx2.Response | None = None
+        self._pieces: AsyncIterator[bytes] | None = None
         self._finishing = False
 
     async def __aenter__(self) -> Self:
@@ -239,7 +248,7 @@ class StreamedResponse:
         Raises ``ProviderError`` (network) when the stream breaks or a timeout expires.
         """
         assert self._response is not None  # only inside the context
-        pieces = _pieces(self._response)
+        pieces = self._pieces = _pieces(self._response)
         decoder = self._framing
         try:
             while True:
@@ -256,6 +265,14 @@ class StreamedResponse:
             raise self.transport_error(error) from error
         for event in decoder.close():
             yield event
+
+    async def read_end(self) -> None:
+        """Read what follows the last event, which is the end of the body if it comes soon."""
+        if self._pieces is not None:
+            with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+                async with asyncio.timeout(self._limits.after_end):
+                    async for _ in self._pieces:
+                        pass
 
     def _reset_deadline(self) -> None:
         self._waited = self._limits.after_finish if self._finishing else self._limits.idle

@@ -108,6 +108,15 @@ async def test_nothing_is_read_after_the_end_mark(server: Server) -> None:
     await connection.clients.aclose()
 
 
+async def test_the_next_request_uses_the_same_connection(server: Server) -> None:
+    server.replies = [good(stays=True), good(stays=True)]
+    connection = Connection(server.url, StreamLimits(after_end=5))
+    for _ in range(2):
+        assert (await connection.respond()).text == "ok"
+    await connection.clients.aclose()
+    assert server.connections == 1
+
+
 async def test_silence_between_events_breaks_the_stream(server: Server) -> None:
     reply = good(sse({"content": "a"}, done=False), forever=b": keep-alive\n\n")
     server.replies = [reply]
