@@ -230,11 +230,12 @@ class Spending:
 
 
 def _offered(cap: SpendingCap) -> dict[str, float]:
-    """Return the amounts that are offered at *cap*, by label."""
+    """Return the amounts that are offered at *cap*, by label. As they are shown, they are all above
+    what is used."""
     base = cap.amount or 0.0
-    while base * RAISES[0] <= cap.used:
-        base *= 2
     digits = 2 if cap.unit == "cost" else 0
+    while round(base * RAISES[0], digits) <= max(cap.used, round(cap.used, digits)):
+        base *= 2
     return {
         f"Raise to {cap.format(amount)}": amount
         for amount in (round(base * factor, digits) for factor in RAISES)

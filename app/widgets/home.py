@@ -155,7 +155,8 @@ def _recent_lines(sessions: "Sequence[Session]", now: float) -> list[Content]:
     rows = [Content(""), Content.styled("Recent", "$tone-faint")]
     for title, session in zip(titles, sessions, strict=False):
         shown = title.truncate(width - 2, ellipsis=True)
-        when = f"{day(session.updated, now)}, {count(session.turns, 'turn')}"
+        turns = f", {count(session.turns, 'turn')}" if session.turns else ""
+        when = f"{day(session.updated, now)}{turns}"
         pad = Content(" " * (width - shown.cell_length))
         rows.append(shown + pad + Content.styled(when, "$tone-faint"))
     return [*rows, Content.styled("/sessions resumes one", "$tone-faint")]

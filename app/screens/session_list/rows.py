@@ -61,9 +61,9 @@ def session_facts(
     elif here and line.directory != here:
         ours = _WORKTREE.search(line.directory)
         found.append(sanitize_line(f"worktree {ours[1]}" if ours else line.directory))
-    turns = count(line.turns, "turn")
+    turns = count(line.turns, "turn") if line.turns else ""  # its first one has not ended
     amounts = turns if live else f"{clock(line.updated)}{turns:>9}  {money(line.cost):>6}"
-    return "  ".join([*found, amounts])
+    return "  ".join(filter(None, [*found, amounts]))
 
 
 def _folder(line: "SessionListItem") -> str:

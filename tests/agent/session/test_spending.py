@@ -7,9 +7,10 @@ import pytest
 from agent.records.errors import NothingToDo
 from agent.records.events import Notice, QuestionAsked, SessionIdle
 from agent.records.requests import Question, QuestionReply
+from agent.records.spending import SpendingCap
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from agent.session.spending import NO_CAP, STOP, parse_amount, parse_cap
+from agent.session.spending import NO_CAP, STOP, _offered, parse_amount, parse_cap
 from tests.support.harness import Harness, environment, open_harness
 from tests.support.script import Call, Hold, Text, Tokens, answer
 from tests.support.subagents import Script, children, output, task
@@ -74,6 +75,25 @@ async def test_stop_ends_the_turn_and_says_how_to_raise(
         assert "110 tokens; the cap is 100 tokens" in end.error.message
         assert "/budget" in end.error.message
         assert "limits.session_tokens" in end.error.message
+
+
+@pytest.mark.parametrize(
+    ("amount", "used", "offered"),
+    [
+        (0.2, 0.30, "$0.60"),  # not $0.30, which is used up
+        (0.2, 0.304, "$0.60"),
+        (0.2, 0.29, "$0.30"),
+        (0.01, 0.0101, "$0.03"),
+        (0.0001, 0.005, "$0.02"),
+    ],
+)
+def test_what_is_offered_is_more_than_what_is_used(
+    amount: float, used: float, offered: str
+) -> None:
+    cap = SpendingCap("session", "cost", used, amount)
+    amounts = _offered(cap)
+    assert next(iter(amounts)) == f"Raise to {offered}"
+    assert all(each > used for each in amounts.values())
 
 
 async def test_text_that_is_no_amount_asks_again(tmp_path: Path) -> None:
