@@ -150,7 +150,8 @@ class BoundTokens(OAuthClientProvider):
             request.headers["Authorization"] = header
 
     def _is_for_token(self, request: httpx2.Request) -> bool:
-        return request.method == "POST" and str(request.url) == self._get_token_endpoint()
+        endpoint = httpx2.URL(self._get_token_endpoint())
+        return request.method == "POST" and request.url == endpoint
 
     def _prove(self, request: httpx2.Request, *, for_token: bool) -> bool:
         """Add the proof that *request* needs; return whether it needs one."""
