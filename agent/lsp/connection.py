@@ -290,10 +290,11 @@ class Connection:
         await asyncio.gather(self._reader, return_exceptions=True)
 
     async def _send(self, message: JsonObject) -> None:
-        self._write(message)
         try:
+            self._write(message)
             await self._program.stdin.drain()
-        except (ConnectionError, OSError) as error:
+        except (ServerGone, ConnectionError, OSError) as error:
+            await self._program.settle()  # only then is it known why
             raise ServerGone("it has ended") from error
 
     def _write(self, message: JsonObject) -> None:

@@ -1,6 +1,7 @@
 """Messages of the protocol: complete and in pieces, valid and invalid."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ from agent.lsp.client import (
     parse_symbols,
     path_of,
 )
-from agent.lsp.connection import ProtocolError, ServerProcess, encode, read_message
+from agent.lsp.connection import (
+    Connection,
+    ProtocolError,
+    ServerGone,
+    ServerProcess,
+    encode,
+    read_message,
+)
 from agent.lsp.records import Location
 
 VALUES = st.recursive(
@@ -114,4 +122,17 @@ async def test_the_reason_of_a_crash_is_the_error_or_the_signal(
     assert await program.stdout.read() == b""
     await program.settle()
     assert program.crash_reason == reason
+    await program.end()
+
+
+async def test_the_reason_is_known_once_a_request_has_failed(tmp_path: Path) -> None:
+    """A server can refuse its input before it has said why."""
+    script = "exec <&-; echo; sleep 0.2; echo 'boom: no licence' >&2; exit 3"
+    program = await ServerProcess.start(("sh", "-c", script), str(tmp_path), dict(os.environ))
+    assert await program.stdout.readline() == b"\n"
+    connection = Connection(program, {}, lambda *_: None, lambda _: None)
+    with pytest.raises(ServerGone):
+        await connection.request("initialize", {}, 60)
+    assert program.crash_reason == "boom: no licence"
+    await connection.close()
     await program.end()
