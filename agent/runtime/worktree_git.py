@@ -118,8 +118,11 @@ def _digest(path: Path) -> str | None:
 
 
 def reason_in(errors: str) -> str:
-    """Return why git failed: the last error that it printed, else its last line."""
+    """Return why git failed: the file that it could not write, else the last error that it printed,
+    else its last line."""
     lines = [line for line in errors.strip().split("\n") if line.strip()]
+    if unwritten := re.search(r"^error: (unable to write .+)", errors, re.MULTILINE):
+        return f"{unwritten[1]}, perhaps because the disk is full"
     found = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
     return re.sub("^(fatal|error): ", "", found[-1] if found else "git failed").rstrip(".:")
 

@@ -61,6 +61,9 @@ UNREACHED = "The goal is not reached: {reason}"
 PAUSED = "The goal is paused:"
 INTERRUPTED = "It was interrupted. /goal resume continues."
 
+NOT_STARTED = {126: " (it cannot be executed)", 127: " (a command was not found)"}
+"""The reasons of exit codes with which a shell could not run a check at all."""
+
 _OUTCOMES: dict[GoalState, BackgroundTaskState] = {
     "running": "running",
     "paused": "interrupted",
@@ -357,8 +360,9 @@ def check_result(part: ToolPart) -> tuple[bool | None, str]:
     if not isinstance(state, Completed):
         return None, "was not allowed to run"
     if state.exit_code is not None:
+        why = NOT_STARTED.get(state.exit_code, "")
         passed = state.exit_code == 0
-        return passed, "passes" if passed else f"fails with exit code {state.exit_code}"
+        return passed, "passes" if passed else f"fails with exit code {state.exit_code}{why}"
     if "background" in state.facts:
         return None, "was moved to the background"
     return False, " ".join(state.facts) or "did not end normally"

@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import errno
 import json
+import math
 import os
 import signal
 import sys
@@ -235,6 +236,14 @@ def report(sentence: str, code: int = DONE) -> int:
 def typed_path(name: str) -> Path:
     """Return an argument as a path."""
     return Path(name).expanduser()
+
+
+def dollars(text: str) -> float:
+    """Parse an argument that is an amount above 0."""
+    amount = float(text)
+    if not 0 < amount < math.inf:
+        raise argparse.ArgumentTypeError("must be an amount above 0")
+    return amount
 
 
 def positive_int(text: str) -> int:

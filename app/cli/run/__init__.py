@@ -15,6 +15,7 @@ from agent.records.frozen import frozen
 from app.cli.command_support import (
     USAGE,
     command_parser,
+    dollars,
     exit_later,
     positive_int,
     report,
@@ -211,7 +212,7 @@ def _add_limits(result: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="continue with this model if the first one fails; can be repeated",
     )
-    add("--max-cost", type=float, metavar="DOLLARS", help="end after this cost in US dollars")
+    add("--max-cost", type=dollars, metavar="DOLLARS", help="end after this cost in US dollars")
     add(
         "--target-tokens",
         type=positive_int,

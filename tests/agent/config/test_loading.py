@@ -147,6 +147,7 @@ WRONG = {
     '{"bash": {\n"timout": 1}}': "2: bash.timout: there is no such key; did you mean timeout?",
     '{"bash": {"env": "none"}}': '1: bash.env: expected "inherit" or "strict".',
     '{"bash": {"timeout": -1}}': "1: bash.timeout: expected a number of at least 1.",
+    '{"limits": {"cost": 0}}': "1: limits.cost: expected a number of at least 0.0001.",
     '{"retry": []}': "retry: expected an object in braces.",
     '{"snapshot": "perhaps"}': "snapshot: expected true or false.",
     '{"instructions": "a"}': "instructions: expected a list in brackets.",

@@ -12,7 +12,7 @@ from agent.config.paths import Paths
 from agent.records.errors import WorktreeError
 from agent.runtime.merge_command import merge_changes
 from agent.runtime.merging import MergeMode, merge, merge_base
-from agent.runtime.worktree_git import uncommitted_files
+from agent.runtime.worktree_git import reason_in, uncommitted_files
 from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
 from agent.session.review.changes import worktree_changes
 from tests.agent.runtime.worktree_steps import make
@@ -42,6 +42,13 @@ except WorktreeError as error:
 def merge_limited(paths: Paths, made: Worktree, mode: MergeMode) -> str:
     words = [sys.executable, "-c", LIMITED, str(paths.data), made.folder, mode]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_file_that_git_cannot_write_is_the_reason() -> None:
+    errors = (
+        "error: unable to write file a\nfatal: Could not reset index file to revision 'HEAD'.\n"
+    )
+    assert reason_in(errors) == "unable to write file a, perhaps because the disk is full"
 
 
 def read(folder: Path | str, name: str) -> str:

@@ -114,6 +114,8 @@ def test_a_repeating_tool_call_is_refused(
         (("x", "-f", "nothing.txt"), 2, "There is no file"),
         (("x", "-C", "nowhere"), 2, "There is no folder"),
         (("x", "--max-steps", "0"), 2, "at least 1"),
+        (("x", "--max-cost", "0"), 2, "must be an amount above 0"),
+        (("x", "--max-cost", "nan"), 2, "must be an amount above 0"),
         (("x", "--nonsense"), 2, "unrecognized"),
         (("x", "-m", "nowhere/nothing"), 1, "nowhere"),
         (("x", "-s", "ses_nothing"), 1, "ses_nothing"),
@@ -473,9 +475,10 @@ def test_a_check_that_never_passes_ends_with_the_code_of_a_limit(
     installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.always(answer(Text("It is done!")))
-    done = run(installed, "go", "--check", "exit 3", "--max-rounds", "2")
+    done = run(installed, "go", "--check", "no-such-check", "--max-rounds", "2")
     assert done.returncode == 4
-    assert "Round 2: the check fails with exit code 3." in done.stderr.decode()
+    told = done.stderr.decode()
+    assert "Round 2: the check fails with exit code 127 (a command was not found)." in told
     assert len([r for r in scripted.server.requests if r.body.get("tools")]) == 2
 
 
