@@ -69,7 +69,12 @@ class ToolPath:
 
 
 def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
-    """Resolve *given*: ``~`` expands, relative paths start at the session's folder.
+    """Resolve *given* in the folders of a session; see ``path_in``."""
+    return path_in(ctx.directory, ctx.project, given)
+
+
+def path_in(directory: str, project_folder: str, given: str) -> ToolPath:
+    """Resolve *given*: ``~`` expands, relative paths start at *directory*.
 
     Results show paths relative to the project, so a path that exists only there is found too.
     """
@@ -78,8 +83,8 @@ def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
     if "\0" in given:
         raise ToolError("The path contains a NUL byte. Give a plain path.")
     try:
-        joined = join(ctx.directory, expanduser(given))
-        shown = join(ctx.project, given)
+        joined = join(directory, expanduser(given))
+        shown = join(project_folder, given)
         if not os.path.lexists(joined) and os.path.lexists(shown):
             joined = shown
         real = os.path.realpath(joined)
@@ -87,12 +92,12 @@ def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
         # "link/.." is not the folder that contains the link: then only the real path is right.
         if os.path.realpath(path) != real:
             path = real
-        project = os.path.realpath(ctx.project)
+        project = os.path.realpath(project_folder)
     except (OSError, UnicodeEncodeError) as error:
         raise ToolError(f"The path cannot be used: {error}.") from None
     outside = not within(real, project)
-    pattern = _pattern(path, project, ctx.project)
-    real_pattern = _pattern(real, project, ctx.project)
+    pattern = _pattern(path, project, project_folder)
+    real_pattern = _pattern(real, project, project_folder)
     return ToolPath(path, real, printable(pattern), pattern, real_pattern, outside, project)
 
 

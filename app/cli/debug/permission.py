@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.agents import Agents
+from agent.permission.patterns import is_path
 from agent.permission.rules import DEFAULT, Rule, applicable_rules, evaluate, rule_for
 from agent.permission.shell.analysis import command_needs
 from agent.permission.shell.debug_verdicts import Case, evaluate_case
 from agent.process import shell
 from agent.records.requests import EvaluatedNeed, PermissionNeed
+from agent.tools.files.paths import edit_needs, path_in, read_needs
 from app.cli.command_support import DONE, read_folder_settings, read_json_lines, write_json_line
 from app.text.sanitize import sanitize
 
@@ -44,11 +46,7 @@ def explain(agent: str, permission: str, pattern: str) -> int:
     loaded, trust = asyncio.run(read_folder_settings())
     rules = Agents(loaded).rules(agent)
     deny_wins = loaded.config.permission_mode == "deny-wins"
-    needs: tuple[PermissionNeed, ...] = (PermissionNeed(permission, pattern),)
-    if permission == "bash":
-        needs = command_needs(
-            pattern, directory=str(directory), project=str(trust.project), shell=shell()[0]
-        )
+    needs = _needs(permission, pattern, str(directory), str(trust.project))
     judged = [evaluate(need, rules, trusted=trust.trusted, deny_wins=deny_wins) for need in needs]
     for one in judged:
         what = sanitize(one.need.shown or one.need.pattern)
@@ -69,6 +67,16 @@ def explain(agent: str, permission: str, pattern: str) -> int:
     for notice in loaded.notices:
         print(sanitize(notice))
     return DONE
+
+
+def _needs(permission: str, given: str, directory: str, project: str) -> tuple[PermissionNeed, ...]:
+    """Return what a command, or a tool with the path *given*, would need."""
+    if permission == "bash":
+        return command_needs(given, directory=directory, project=project, shell=shell()[0])
+    if permission in {"read", "edit"}:
+        path = path_in(directory, project, given)
+        return read_needs(path) if permission == "read" else edit_needs(path)
+    return (PermissionNeed(permission, given, root=project if is_path(permission) else ""),)
 
 
 def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:

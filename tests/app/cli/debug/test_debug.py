@@ -72,6 +72,22 @@ def test_the_explanation_names_the_deciding_rule_and_the_always_pattern(folder: 
     assert "npm run build *" in debug(folder, "permission", "bash", "npm run build")
 
 
+def test_a_path_is_judged_as_a_tool_names_it(folder: Path) -> None:
+    rules = {"*": "allow", f"{folder}/shop/locked/*": "deny", "**/.secretcfg": "deny"}
+    write_config(folder / "home", {"permission": {"edit": rules, "read": {"**/top": "deny"}}})
+    for permission, path, verdict in (
+        ("edit", "locked/a.txt", "deny"),
+        ("edit", "./locked/../locked/a.txt", "deny"),
+        ("edit", ".secretcfg", "deny"),
+        ("edit", "a.txt", "allow"),
+        ("edit", ".git/config", "ask"),
+        ("edit", "../a.txt", "ask"),
+        ("read", f"{folder}/shop/top", "deny"),
+        ("read", ".env", "ask"),
+    ):
+        assert f"Together: {verdict}," in debug(folder, "permission", permission, path), path
+
+
 def test_edits_are_answered_with_the_text_or_the_reason(folder: Path) -> None:
     cases = [
         {
