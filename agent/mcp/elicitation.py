@@ -94,5 +94,7 @@ class Elicitation:
             options=options,
             agent=self.context.agent,
             fields=fields,
+            message_id=self.context.message_id,
+            call_id=self.context.call_id,
         )
         return await self.ask(question, self.context.on_request)

@@ -41,7 +41,7 @@ from agent.permission.sandbox.grants import (
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
 from agent.records.errors import PermissionRejected
-from agent.records.events import PermissionAsked, PermissionReplied
+from agent.records.events import PermissionAsked, PermissionModeChanged, PermissionReplied
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import (
@@ -153,9 +153,19 @@ class PermissionService:
         self._pending: dict[str, _Pending] = {}
         self._session_rules: dict[str, list[tuple[str, str]]] = {}
         self._saved_rules: list[tuple[str, str]] = []
-        self.mode: PermissionMode = mode
+        self._mode: PermissionMode = mode
         self.trusted = trusted
         self.deny_wins = deny_wins
+
+    @property
+    def mode(self) -> PermissionMode:
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: PermissionMode) -> None:
+        if mode != self._mode:
+            self._mode = mode
+            self._bus.publish(PermissionModeChanged(mode))
 
     async def ask(
         self,

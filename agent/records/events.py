@@ -12,7 +12,13 @@ from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
-from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.requests import (
+    PermissionMode,
+    PermissionReply,
+    PermissionRequest,
+    Question,
+    QuestionReply,
+)
 from agent.records.usage import Usage
 
 
@@ -143,6 +149,12 @@ class PermissionReplied:
 
 
 @frozen
+class PermissionModeChanged:
+    mode: PermissionMode
+    type: Literal["permission.mode"] = "permission.mode"
+
+
+@frozen
 class QuestionAsked:
     question: Question
     type: Literal["question.asked"] = "question.asked"
@@ -213,6 +225,7 @@ class FileEdited:
 
     session_id: str
     path: str
+    change: Literal["create", "modify", "delete"] = "modify"
     type: Literal["file.edited"] = "file.edited"
 
 
@@ -269,6 +282,7 @@ Event: TypeAlias = (
     | PartRemoved
     | PermissionAsked
     | PermissionReplied
+    | PermissionModeChanged
     | QuestionAsked
     | QuestionReplied
     | TodoUpdated

@@ -193,6 +193,9 @@ class Question:
     total: int = 1
     fields: tuple[FormField, ...] = ()
     """The fields of a form, which has no options of its own."""
+    message_id: str = ""
+    """The message and the call that ask, "" where no call does."""
+    call_id: str = ""
 
 
 @frozen

@@ -1,11 +1,10 @@
 """The commands ``/goal`` and ``/loop`` for every front end: their effect, and a sentence on it."""
 
-from collections.abc import Awaitable, Callable
-
 from agent.records.errors import NothingToDo
 from agent.records.goals import Goal
 from agent.records.messages import Session
 from agent.records.units import duration
+from agent.runtime.folder_controls import NewSession
 from agent.runtime.runtime import Runtime
 from agent.session.goals import NO_GOAL, parse_goal
 from agent.session.loops import NO_LOOP, parse_loop
@@ -23,9 +22,6 @@ REPEATED = (
     "The prompt is sent every {interval} while opencode-py is running. /loop stop ends the loop."
 )
 NOT_REPEATED = "The loop is stopped."
-
-NewSession = Callable[[], Awaitable[Session]]
-"""Returns the open session, a new one if none is open."""
 
 
 async def goal_command(

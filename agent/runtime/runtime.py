@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent.agents import Agents
 from agent.bus import Bus
@@ -85,6 +85,9 @@ from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolServices, build_tools
 from agent.tools.shell.shells import Shells
 from agent.tracing import Tracing
+
+if TYPE_CHECKING:  # rarely needed
+    from agent.runtime.folder_controls import FolderControls
 
 log = logging.getLogger(__name__)
 
@@ -160,6 +163,8 @@ class Runtime:
     """The sessions, by id, whose turn a program left open that ended unexpectedly."""
     server: str = ""
     """The address of the server that the sessions are on, "" if they are here."""
+    server_controls: "FolderControls | None" = None
+    """The controls at that server; None at one of opencode's, which has none."""
     notices: tuple[str, ...]
     """Sentences for the user about findings while opening."""
 

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.provider.catalog.catalog import Catalog
 from agent.records.errors import (
     ModelNotFound,
+    NothingToDo,
     PermissionRejected,
     ProviderError,
     ProviderErrorKind,
@@ -26,6 +27,16 @@ STOP = "Stop here"
 ASK = "{reason} Continue with {model}?"
 CONTINUED = "Continued with {model}."
 RETURNED = "Back to {model}."
+MODES: Mapping[FallbackMode, str] = {
+    "ask": "You are asked before another model continues.",
+    "auto": "Another model continues without asking.",
+    "off": "Fallback is off: no other model continues.",
+}
+"""What each mode does, as a sentence."""
+
+HOW = "/fallback ask, auto or off changes this; /fallback retry tries failed models again."
+RETRY = "retry"
+RETRIED = "Every model is tried again with the next message."
 RECHECKED = ErrorInfo("fallback", "It is tried again after its failure.")
 
 _KINDS = frozenset(
@@ -54,6 +65,16 @@ class FailedStep:
     agent: str
     requested: str
     model: str
+
+
+@frozen
+class FallbackState:
+    """The fallback models and their mode."""
+
+    mode: FallbackMode
+    models: tuple[str, ...]
+    failures: Mapping[str, tuple[float, str]]
+    """The models that failed: when each is tried again (seconds since the epoch), and why."""
 
 
 @dataclass(slots=True)
@@ -112,13 +133,28 @@ class Fallbacks:
         until = self._failures.until.get(model, 0.0)
         return until if until > self._clock() else None
 
-    def forget_failures(self) -> None:
-        """Try every model again with the next step."""
-        self._failures.until.clear()
+    def state(self) -> FallbackState:
+        failed = (name for name in self._failures.until if self.failed_until(name) is not None)
+        found = {
+            name: (self._failures.until[name], self._failures.reasons.get(name, ""))
+            for name in failed
+        }
+        return FallbackState(self.mode, self.models, found)
 
-    def reason(self, model: str) -> str:
-        """Return why *model* failed last."""
-        return self._failures.reasons.get(model, "")
+    def change(self, argument: str) -> str:
+        """Change the mode until the program ends, or try failed models again; return a sentence.
+
+        Raises ``NothingToDo`` for another argument.
+        """
+        word = argument.strip().lower()
+        if word == RETRY:
+            self._failures.until.clear()
+            return RETRIED
+        for mode, sentence in MODES.items():
+            if mode == word:
+                self.mode = mode
+                return sentence
+        raise NothingToDo(f"There is no mode {word}. {HOW}")
 
     async def after_failure(self, step: FailedStep, error: ProviderError) -> str:
         """Return a sentence on the model that continues after *error*; "" where none does, or the

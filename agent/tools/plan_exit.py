@@ -76,6 +76,8 @@ class PlanExitTool:
             text=f"Carry out the plan in {file}?" if file else "Carry out the plan?",
             options=(CARRY_OUT_OPTION, ACCEPT_EDITS_OPTION, KEEP_PLANNING_OPTION),
             agent=ctx.agent,
+            message_id=ctx.message_id,
+            call_id=ctx.call_id,
         )
         return Plan(
             label=ToolLabel("Plan", file or "ready"),

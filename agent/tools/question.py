@@ -95,6 +95,8 @@ class QuestionTool:
                 agent=ctx.agent,
                 number=number,
                 total=total,
+                message_id=ctx.message_id,
+                call_id=ctx.call_id,
             )
             for number, asked in enumerate(args.questions, 1)
         )

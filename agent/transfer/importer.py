@@ -25,7 +25,16 @@ async def import_file(store: Store, path: Path, *, directory: str, project: str)
 
     Raises ``NothingToDo`` when the file cannot be read or has no session.
     """
-    bundle = await asyncio.to_thread(_read, path, directory, project)
+    data = await asyncio.to_thread(read_export, path)
+    return await import_value(store, data, str(path), directory=directory, project=project)
+
+
+async def import_value(
+    store: Store, data: Json, name: str, *, directory: str, project: str
+) -> Session:
+    """Store the session in the JSON value of the file *name*, as ``import_file`` does."""
+    parsed = await asyncio.to_thread(parse_export, data, name)
+    bundle = _moved_to(parsed, directory, project, None)
     for one in _all(bundle):
         await store.save(one.session)
         for item in one.messages:
@@ -41,17 +50,17 @@ def _all(bundle: Bundle) -> Iterator[Bundle]:
         yield from _all(child)
 
 
-def _read(path: Path, directory: str, project: str) -> Bundle:
+def read_export(path: Path) -> Json:
+    """Return the JSON value in a file. Raises ``NothingToDo`` for one that cannot be read."""
     try:
         if path.stat().st_size > MAX_FILE_SIZE:
             raise NothingToDo(f"{path} is too large to be an exported session.")
-        data = json.loads(path.read_text("utf-8"))
+        return cast("Json", json.loads(path.read_text("utf-8")))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise NothingToDo(f"{path} cannot be read: {reason}.") from error
     except (ValueError, RecursionError) as error:
         raise NothingToDo(f"{path} is not a JSON file. Export a session as .json first.") from error
-    return _moved_to(parse_export(data, str(path)), directory, project, None)
 
 
 def parse_export(data: Json, name: str) -> Bundle:

@@ -91,6 +91,7 @@ def session_record(info: JsonObject, project: str = "") -> Session:
         model=model_name(named) if model else None,
         effort=_effort(model),
         archived="archived" in times,
+        pinned=bool(info.get("pinned")),
         usage=usage,
         cost=number_of(info.get("cost")),
         turns=int(used),
@@ -110,6 +111,7 @@ def user_record(info: JsonObject, session_id: str, message_id: str, turn_id: str
         effort=_effort(model),
         turn_id=None if queued else turn_id,
         delivery="follow_up" if queued == "follow_up" else "steer",
+        pinned=bool(info.get("pinned")),
     )
 
 
@@ -135,6 +137,7 @@ def assistant_record(
         cost=number_of(info.get("cost")),
         error=error_record(error) if error and not aborted else None,
         interrupted=aborted,
+        pinned=bool(info.get("pinned")),
     )
 
 

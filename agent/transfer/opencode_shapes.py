@@ -8,8 +8,16 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
-from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock, TodoBlock, TodoItem
+from agent.records.blocks import (
+    DiffBlock,
+    ShellBlock,
+    SubtaskBlock,
+    TableBlock,
+    TodoBlock,
+    TodoItem,
+)
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
 from agent.records.json import Json, JsonObject
 from agent.records.labels import label_of
@@ -57,6 +65,10 @@ def project_id(project: str) -> str:
 
 def session_shape(session: Session, version: str) -> JsonObject:
     """Return a session as ``GET /session/{id}`` gives it. *version* is the program's."""
+    times: JsonObject = {
+        "created": milliseconds(session.created),
+        "updated": milliseconds(session.updated),
+    }
     shape: JsonObject = {
         "id": session.id,
         "slug": session.id,
@@ -68,10 +80,7 @@ def session_shape(session: Session, version: str) -> JsonObject:
         "agent": session.agent,
         "cost": session.cost or 0,
         "tokens": tokens_shape(session.usage),
-        "time": {
-            "created": milliseconds(session.created),
-            "updated": milliseconds(session.updated),
-        },
+        "time": times,
     }
     if session.parent_id is not None:
         shape["parentID"] = session.parent_id
@@ -83,7 +92,10 @@ def session_shape(session: Session, version: str) -> JsonObject:
         }
     if session.undone_at is not None:
         shape["revert"] = {"messageID": session.undone_at}
-    return shape
+    if session.archived:
+        times["archived"] = milliseconds(session.updated)
+    # opencode has no such key, nor the one of a message.
+    return shape | ({"pinned": True} if session.pinned else {})
 
 
 def _path_in(directory: str, project: str) -> str:
@@ -111,6 +123,7 @@ def message_shape(message: Message, directory: str, project: str) -> JsonObject:
         "role": message.role,
         "time": {"created": milliseconds(message.created)},
         "agent": message.agent,
+        **({"pinned": True} if message.pinned else {}),
     }
     model: JsonObject = {
         "providerID": _provider(message.model),
@@ -144,7 +157,43 @@ def message_shape(message: Message, directory: str, project: str) -> JsonObject:
 def messages_shape(
     messages: Iterable[MessageWithParts], directory: str, project: str
 ) -> list[Json]:
-    return [message_with_parts_shape(item, directory, project) for item in messages]
+    """Return *messages*, each prompt of them with a summary of the edits of its turn."""
+    messages = tuple(messages)
+    edits = turn_edits(messages)
+    found: list[Json] = []
+    for item in messages:
+        shape = message_with_parts_shape(item, directory, project)
+        if item.message.role == "user" and item.message.turn_id in edits:
+            info: JsonObject = {"summary": {"diffs": edits.pop(item.message.turn_id)}}
+            shape["info"] = message_shape(item.message, directory, project) | info
+        found.append(shape)
+    return found
+
+
+def turn_edits(messages: Iterable[MessageWithParts]) -> dict[str, list[Json]]:
+    """Return the files that tools edited in each turn, with their changes in order."""
+    found: dict[str, dict[str, JsonObject]] = {}
+    for item in messages:
+        for part in item.parts:
+            state = part.state if isinstance(part, ToolPart) else None
+            for block in state.blocks if isinstance(state, Completed) else ():
+                if isinstance(block, DiffBlock) and item.message.turn_id is not None:
+                    files = found.setdefault(item.message.turn_id, {})
+                    files[block.path] = _joined(files.get(block.path), file_diff_shape(block))
+    return {turn: [*files.values()] for turn, files in found.items()}
+
+
+def _joined(before: JsonObject | None, after: JsonObject) -> JsonObject:
+    """Return two changes of a file as one."""
+    if before is None:
+        return after
+    summed: JsonObject = {
+        key: cast("int", before[key]) + cast("int", after[key])
+        for key in ("additions", "deletions")
+    }
+    patch = f"{before['patch']}{after['patch']}"
+    status = "added" if before["status"] == "added" else after["status"]
+    return after | summed | {"patch": patch, "status": status}
 
 
 def message_with_parts_shape(item: MessageWithParts, directory: str, project: str) -> JsonObject:
@@ -284,7 +333,9 @@ def tool_state_shape(part: ToolPart) -> JsonObject:
                 "input": input_shape(state.input),
                 "output": state.output,
                 "title": _title(part),
-                "metadata": _metadata(state) | {"truncated": state.spill is not None},
+                "metadata": _metadata(state)
+                | _answers(part.tool, state)
+                | {"truncated": state.spill is not None},
                 "time": time,
             }
         case Failed():
@@ -335,6 +386,21 @@ def _metadata(state: ToolState) -> JsonObject:
             case _:
                 pass
     return found
+
+
+def _answers(tool: str, state: Completed) -> JsonObject:
+    """Return the answers to the questions of a call, each as a list."""
+    tables = [block for block in state.blocks if isinstance(block, TableBlock)]
+    if tool != "question" or not tables:
+        return {}
+    asked = state.input.get("questions")
+    several = [
+        bool(cast("JsonObject", one).get("multiple")) if isinstance(one, dict) else False
+        for one in (asked if isinstance(asked, list) else [])
+    ]
+    given = zip(tables[0].rows, several, strict=False)
+    answers: list[Json] = [[*row[1].split(", ")] if many else [row[1]] for row, many in given]
+    return {"answers": answers}
 
 
 def diff_metadata(blocks: Iterable[DiffBlock]) -> JsonObject:
@@ -419,7 +485,14 @@ def question_shape(question: Question) -> JsonObject:
             for option in question.options
         ]
         asked = [_asked(question, question.text, options, question.multiple)]
-    return {"id": question.id, "sessionID": question.session_id, "questions": asked}
+    shape: JsonObject = {
+        "id": question.id,
+        "sessionID": question.session_id,
+        "questions": asked,
+    }
+    if question.call_id:
+        shape["tool"] = {"messageID": question.message_id, "callID": question.call_id}
+    return shape
 
 
 def _field_shape(question: Question, field: FormField) -> JsonObject:

@@ -4,18 +4,21 @@ import time
 from collections.abc import Sequence
 
 from agent.records.events import SessionStatusChanged, ShellChanged
-from agent.records.messages import Idle, Session
+from agent.records.messages import Idle, Running, Session, ToolPart
 from app.commands.context import ActionContext
 from app.commands.keymap import Keymap
 from app.commands.registry import DETACH, action
 from app.screens.background import BackgroundList, ShellScreen, shell_rows
 from app.screens.base.picker import Row, show_updated
 from app.session.live import LiveSession, family_of
+from app.session.view import SessionView
 from app.text.units import count
 from app.widgets.input.prompt import Prompt
 
 NONE = "This session has no sub-agents."
 NOTHING_RUNS = "No running command or sub-agent to move to the background."
+DETACHED = frozenset({"bash", "task"})
+"""The tools whose calls can be sent to the background."""
 OWN = "This is not a sub-agent's session."
 
 
@@ -32,11 +35,11 @@ async def subagents(context: ActionContext, argument: str) -> None:
         service = context.live.runtime.sessions
         context.tasks.spawn(service.cancel(session_id), "stopping a sub-agent")
 
-    def rows() -> list[Row]:
+    async def rows() -> list[Row]:
         return [_row(context, one) for one in found]
 
     picker = BackgroundList(
-        "Sub-agents", rows(), stop=stop, stop_hint="stop", current=here, enter="open"
+        "Sub-agents", await rows(), stop=stop, stop_hint="stop", current=here, enter="open"
     )
     changes = context.live.runtime.bus.subscribe(
         lambda event: isinstance(event, SessionStatusChanged)
@@ -118,30 +121,31 @@ async def _beside(context: ActionContext, step: int) -> None:
 @action("shells.list", "Show background commands", "Session", slash=("shells", "bashes"))
 async def shells(context: ActionContext, argument: str) -> None:
     """List the commands; enter shows the output of one, and closing it returns to the list."""
-    service = context.live.runtime.shells
-    if not service.snapshot():
+    controls = context.controls
+    if not await controls.shells():
         context.notify("No background commands yet.")
         return
 
     def kill(shell_id: str) -> None:
-        context.tasks.spawn(service.kill(shell_id), "ending a command")
+        context.tasks.spawn(controls.kill_shell(shell_id), "ending a command")
 
-    def rows() -> list[Row]:
-        return shell_rows(service.snapshot(), time.time())
+    async def rows() -> list[Row]:
+        return shell_rows(await controls.shells(), time.time())
 
     while True:
         changes = context.live.runtime.bus.subscribe(lambda event: isinstance(event, ShellChanged))
         picker = BackgroundList(
             "Background commands",
-            rows(),
+            await rows(),
             stop=kill,
             empty="No background commands",
         )
         chosen = await show_updated(context.app, picker, changes, rows, context.tasks)
-        shell = service.find(chosen) if chosen is not None else None
+        shell = next((one for one in await controls.shells() if one.id == chosen), None)
         if shell is None:
             return
-        await context.show(ShellScreen(shell, service, clock=time.time, kill=kill))
+        output = controls.shell_output
+        await context.show(ShellScreen(shell, output, clock=time.time, kill=kill))
 
 
 def can_detach(live: LiveSession, prompt: Prompt) -> bool:
@@ -151,8 +155,19 @@ def can_detach(live: LiveSession, prompt: Prompt) -> bool:
     if session is None or not live.is_ready or prompt.text:
         return False
     runtime = live.runtime
+    if runtime.server_controls is not None:
+        return not runtime.permissions.pending() and _runs_call(live.view)
     subagents = runtime.sessions.subagents
     return subagents.can_detach(session.id) or runtime.shells.can_detach(session.id)
+
+
+def _runs_call(view: SessionView | None) -> bool:
+    """Return whether the newest message has a running call of a kind that can be detached."""
+    entry = view.entry(view.message_ids[-1]) if view is not None and view.message_ids else None
+    return any(
+        isinstance(part, ToolPart) and part.tool in DETACHED and isinstance(part.state, Running)
+        for part in (entry.parts if entry is not None else ())
+    )
 
 
 def detach_key(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
@@ -173,9 +188,12 @@ async def detach(context: ActionContext, argument: str) -> None:
     session = context.live.session
     if session is None:
         context.notify(NOTHING_RUNS)
-    elif sent := context.live.runtime.sessions.subagents.detach(session.id):
-        context.notify(f"{count(sent, 'sub-agent')} moved to the background.")
-    elif sent := context.live.runtime.shells.detach(session.id):
-        context.notify(f"{count(sent, 'command')} moved to the background. /shells lists them.")
+        return
+    sent = await context.controls.detach(session.id)
+    if sent.subagents:
+        context.notify(f"{count(sent.subagents, 'sub-agent')} moved to the background.")
+    elif sent.commands:
+        moved = count(sent.commands, "command")
+        context.notify(f"{moved} moved to the background. /shells lists them.")
     else:
         context.notify(NOTHING_RUNS)

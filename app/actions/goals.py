@@ -14,11 +14,9 @@ from app.commands.registry import action
 )
 async def goal(context: ActionContext, argument: str) -> None:
     """Begin with a goal, or pause, resume, stop or show that of the session."""
-    from agent.runtime.goal_command import goal_command  # loads the agent package
-
     live = context.live
-    given = (live.runtime, live.session, argument, live.ensure_session, live.model)
-    if sentence := await goal_command(*given):
+    given = (live.session, argument, live.ensure_session, live.model)
+    if sentence := await context.controls.goal(*given):
         context.notify(sentence)
 
 
@@ -32,7 +30,5 @@ async def goal(context: ActionContext, argument: str) -> None:
 )
 async def loop(context: ActionContext, argument: str) -> None:
     """Send a prompt at once and then at an interval, or stop or show that of the session."""
-    from agent.runtime.goal_command import loop_command  # loads the agent package
-
     live = context.live
-    context.notify(await loop_command(live.runtime, live.session, argument, live.ensure_session))
+    context.notify(await context.controls.loop(live.session, argument, live.ensure_session))

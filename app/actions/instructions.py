@@ -3,14 +3,13 @@
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from agent.records.errors import NothingToDo
 from agent.records.memory import MemoryOrigin
 from agent.records.messages import Completed, ToolPart
-from agent.records.requests import PermissionReply
+from agent.records.requests import PermissionReply, PermissionRequest
 from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
@@ -19,9 +18,6 @@ from app.screens.memory import memory_text
 from app.screens.permission.screen import PermissionScreen
 from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
-
-if TYPE_CHECKING:  # imports the agent
-    from agent.session.prompt.instruction_editor import InstructionDraft
 
 SCOPES = {"yours": "yours", "config": "from the settings", "project": "from the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are ignored. /trust changes that."
@@ -44,29 +40,26 @@ NONE = "No instruction files are loaded. /init creates one, and # adds a line to
 )
 async def remember(context: ActionContext, argument: str) -> None:
     """Ask about the change as about any edit, then write it."""
-    draft = await context.live.runtime.guidance.instruction_editor.draft(argument)
-    reply = await context.show(PermissionScreen(draft.request, grace=0.0, can_wait=False))
+    request = await context.controls.draft_memory((argument,))
+    reply = await context.show(PermissionScreen(request, grace=0.0, can_wait=False))
     if not isinstance(reply, PermissionReply) or reply.answer == "reject":
         if not context.prompt.text:
             context.prompt.set_text(f"# {argument}")
         return
     session = context.live.session
     origin = MemoryOrigin("user", time.time(), session.id if session is not None else "")
-    await _write(context, draft, reply, {" ".join(argument.split()): origin})
+    await _write(context, request, reply, {" ".join(argument.split()): origin})
 
 
 async def _write(
     context: ActionContext,
-    draft: "InstructionDraft",
+    request: PermissionRequest,
     reply: PermissionReply,
     origins: Mapping[str, MemoryOrigin],
 ) -> None:
-    from agent.session.memory import write_lines  # loads the agent package
-
-    runtime = context.live.runtime
-    editor = runtime.guidance.instruction_editor
-    name = await write_lines(runtime.store, editor, draft, reply, origins)
-    more = "" if runtime.trust.trusted else " It is used once you trust this folder (/trust)."
+    name = await context.controls.write_memory(request, reply, origins)
+    left_out = (await context.controls.guidance()).left_out
+    more = " It is used once you trust this folder (/trust)." if left_out else ""
     context.notify(f"Added to {sanitize_line(name)}.{more}")
 
 
@@ -79,29 +72,23 @@ async def _write(
 )
 async def memory(context: ActionContext, argument: str) -> None:
     """Show where each line of the memory file comes from, or let the agent propose lines."""
-    from agent.session.memory import memory_lines  # loads the agent package
-
     if argument.strip().lower() == PROPOSE:
         await _propose(context)
     elif argument.strip():
         raise NothingToDo(MEMORY_USAGE)
     else:
-        runtime = context.live.runtime
-        path, lines = await memory_lines(runtime.store, runtime.guidance.instruction_editor)
-        page = partial(memory_text, path, lines)
+        found = await context.controls.memory()
+        page = partial(memory_text, found.path, found.lines)
         await context.show(PageScreen("Project memory", page))
 
 
 async def _propose(context: ActionContext) -> None:
     """Let the user accept, edit or skip each proposed line, then show the change as a diff."""
-    from agent.session.memory import propose  # loads the agent package
-
-    runtime, session = context.live.runtime, context.live.session
+    session = context.live.session
     if session is None:
         raise NothingToDo(NO_SESSION)
-    editor = runtime.guidance.instruction_editor
     context.notify(PROPOSING)
-    lines = await propose(runtime.sessions.quick_questions, editor, session.id)
+    lines = await context.controls.propose_memory(session.id)
     if not lines:
         context.notify(NOTHING_NEW)
         return
@@ -114,10 +101,10 @@ async def _propose(context: ActionContext) -> None:
     if not kept:
         context.notify(NOTHING_WRITTEN)
         return
-    draft = await editor.draft(*kept)
-    reply = await context.show(PermissionScreen(draft.request, grace=0.0, can_wait=False))
+    request = await context.controls.draft_memory(tuple(kept))
+    reply = await context.show(PermissionScreen(request, grace=0.0, can_wait=False))
     if isinstance(reply, PermissionReply) and reply.answer != "reject":
-        await _write(context, draft, reply, kept)
+        await _write(context, request, reply, kept)
     else:
         context.notify(NOTHING_WRITTEN)
 
@@ -146,12 +133,9 @@ async def init(context: ActionContext, argument: str) -> None:
     slash=("instructions", "skills"),
 )
 async def instructions(context: ActionContext, argument: str) -> None:
-    runtime = context.live.runtime
-    directory, project = str(runtime.directory), str(runtime.project)
-    found = await runtime.guidance.instructions.collect(directory, project, fetch=False)
-    skills = await runtime.guidance.find_skills()
+    found = await context.controls.guidance()
     rows = [
-        _row(each.source, f"{SCOPES.get(each.scope, each.scope)}, {len(each.text):,} characters")
+        _row(each.source, f"{SCOPES.get(each.scope, each.scope)}, {each.characters:,} characters")
         for each in found.files
     ]
     rows += [
@@ -159,13 +143,13 @@ async def instructions(context: ActionContext, argument: str) -> None:
         for name in attached(context.live.view)
     ]
     sections = [rows or [Content.styled(NONE, "$tone-muted")]]
-    if runtime.trust.status in {"open", "refused"}:
+    if found.left_out:
         sections.append([Content.styled(LEFT_OUT, "$tone-warn")])
-    if skills.skills:
+    if found.skills:
         heading = Content.styled("Skills", "bold")
-        listed = [_row(s.name, s.description) for s in skills.skills.values()]
+        listed = [_row(skill.name, skill.description) for skill in found.skills]
         sections.append([heading, *listed])
-    notes = [Content.styled(sanitize(note), "$tone-warn") for note in (*found.notes, *skills.notes)]
+    notes = [Content.styled(sanitize(note), "$tone-warn") for note in found.notes]
     if notes:
         sections.append(notes)
     await context.show(PageScreen("Instructions", _joined(sections)))

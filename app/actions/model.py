@@ -9,7 +9,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.fallback import change_fallback, fallback_text
+from app.screens.fallback import fallback_text
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.agents import AgentInfo
@@ -54,11 +54,11 @@ async def model(context: ActionContext, argument: str) -> None:
 )
 async def fallback(context: ActionContext, argument: str) -> None:
     """Show the models that continue when one fails, or change when they do."""
-    fallbacks = context.live.runtime.sessions.fallbacks
+    controls = context.controls
     if argument:
-        context.notify(change_fallback(fallbacks, argument))
+        context.notify(await controls.change_fallback(argument))
     else:
-        text = fallback_text(fallbacks, context.live.model, time.time())
+        text = fallback_text(await controls.fallback(), context.live.model, time.time())
         await context.show(PageScreen("Fallback models", text))
 
 

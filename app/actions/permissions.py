@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.permission.rules import ALWAYS, Rule
 from app.commands.context import BUSY, ActionContext
@@ -12,6 +13,9 @@ from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.screens.permission.trust import TrustScreen
 from app.session.permission_mode import AUTO
 from app.text.sanitize import sanitize_line
+
+if TYPE_CHECKING:  # imports the agent
+    from agent.runtime.folder_controls import RulesState
 
 ELSEWHERE = (
     "Only rules that you chose with “always” can be revoked here. This one comes from {source}."
@@ -28,6 +32,9 @@ MODES = {
     "auto": "runs everything except what deny rules forbid",
 }
 """The description of each mode."""
+SAVED_THERE = (
+    "Rules for every folder are saved in the settings of the server: do this on its machine."
+)
 NOT_ALWAYS = "Only rules that you chose with “always” can be saved here."
 
 
@@ -37,8 +44,7 @@ async def permissions(context: ActionContext, argument: str) -> None:
     live = context.live
     rules = _RuleList(context)
     await rules.read()
-    config = live.runtime.config.config
-    wins = "; any deny wins" if config.permission_mode == "deny-wins" else ""
+    wins = "; any deny wins" if rules.state.deny_wins else ""
     title = f"Permissions of {live.agent}, strongest first{wins}"
 
     def revoke(key: str) -> None:
@@ -108,40 +114,33 @@ class _RuleList:
 
     def __init__(self, context: ActionContext) -> None:
         self._context = context
-        self._runtime = context.live.runtime
-        self._rules: tuple[Rule, ...] = ()
-        self._root: str | None = None
+        self._session = context.live.session
+        self.state: RulesState
 
     async def read(self) -> None:
-        from agent.session.subagents.subagents import lineage_of  # loads the agent package
-
-        live, child = self._context.live, False
-        if live.session is not None:
-            lineage = await lineage_of(self._runtime.store, live.session)
-            self._root, child = lineage.root_id, bool(lineage.callers)
-        always = await self._runtime.permissions.current_rules(self._root)
-        self._rules = (*self._runtime.agents.rules(live.agent, child=child), *always)
+        open_id = self._session.id if self._session is not None else None
+        self.state = await self._context.controls.rules(open_id, self._context.live.agent)
 
     def rows(self) -> list[Row]:
-        return rule_rows(self._rules, trusted=self._runtime.trust.trusted)
+        return rule_rows(self.state.rules, trusted=self.state.trusted)
 
     async def revoke(self, screen: PermissionsScreen, key: str) -> None:
-        rule = self._rules[int(key)]
-        if rule.source != ALWAYS or self._root is None:
+        rule = self.state.rules[int(key)]
+        if rule.source != ALWAYS or self._session is None:
             source = {"default": "the built-in rules"}.get(rule.source, rule.source)
             self._context.notify(ELSEWHERE.format(source=sanitize_line(source)))
             return
-        await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)
+        await self._context.controls.revoke_rule(self._session.id, rule.permission, rule.pattern)
         self._context.notify(f"{sanitize_line(rule.pattern)} will ask again.")
         await self._refresh(screen)
 
     async def save(self, screen: PermissionsScreen, key: str) -> None:
-        rule = self._rules[int(key)]
-        if rule.source != ALWAYS:
-            self._context.notify(NOT_ALWAYS)
+        rule, runtime = self.state.rules[int(key)], self._context.live.runtime
+        if rule.source != ALWAYS or runtime.server:
+            self._context.notify(SAVED_THERE if runtime.server else NOT_ALWAYS)
             return
-        path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
-        self._runtime.permissions.add_saved_rule(rule.permission, rule.pattern)
+        path = await asyncio.to_thread(_save, runtime.paths.config, rule)
+        runtime.permissions.add_saved_rule(rule.permission, rule.pattern)
         self._context.notify(f"Saved to {sanitize_line(str(path))}. It applies in every folder.")
         await self._refresh(screen)
 

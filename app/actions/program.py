@@ -23,6 +23,7 @@ from app.text.units import count, money
 
 if TYPE_CHECKING:  # not needed for the first frame
     from agent.permission.sandbox.service import SandboxStatus
+    from agent.runtime.folder_controls import FolderStatus
     from agent.runtime.runtime import Runtime
 
 
@@ -110,8 +111,8 @@ async def todo(context: ActionContext, argument: str) -> None:
 @action("app.status", "Show the status", "Program", slash=("status",))
 async def status(context: ActionContext, argument: str) -> None:
     """Show the session, the model, the folder and the servers on one page."""
-    sandbox = await context.live.runtime.sandbox.status()
-    page = PageScreen("Status", status_text(facts(context, sandbox)))
+    found = await context.controls.status()
+    page = PageScreen("Status", status_text(facts(context, found)))
     context.see_notices()
     await context.show(page)
 
@@ -144,19 +145,19 @@ def effort_in_use(
     return effort, note
 
 
-def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
+def facts(context: ActionContext, found: "FolderStatus") -> list[Fact]:
     live, runtime = context.live, context.live.runtime
     effort, note = effort_in_use(runtime, live.model, live.effort)
     session = live.session
-    mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
-    trusted = runtime.trust.status in {"trusted", "nothing"}
-    shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
+    mcp, code = mcp_summary(found.servers), lsp_summary(found.languages)
+    shells = [one for one in found.shells if one.state == "running"]
     return [
         Fact("Version", own_version()),
         Fact("Folder", str(runtime.directory)),
-        Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
-        *sandbox_facts(sandbox),
-        *(Fact("", line, "$tone-muted") for line in _other_sandboxes(runtime)),
+        Fact("Server", runtime.server),
+        Fact("Trust", "" if found.trusted else UNTRUSTED, "$tone-warn"),
+        *sandbox_facts(found.sandbox),
+        *(Fact("", line, "$tone-muted") for line in _other_sandboxes(found)),
         Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
         Fact("", session.id if session is not None else "", "$tone-muted"),
         Fact("Agent", live.agent),
@@ -168,8 +169,8 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
         Fact("Languages", ", ".join(name for name, _ in code.running)),
         Fact("", f"failed: {', '.join(code.failing)}" if code.failing else "", "$tone-warn"),
         Fact("Background", count(len(shells), "command") if shells else ""),
-        Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
-        Fact("Log", str(runtime.paths.log)),
+        Fact("Settings", ", ".join(found.settings)),
+        Fact("Log", found.log),
         *notice_facts(context.notices),
     ]
 
@@ -186,15 +187,15 @@ def notice_facts(log: NoticeLog) -> list[Fact]:
     return [replace(fact, name="Notices" if at == 0 else "") for at, fact in enumerate(facts)]
 
 
-def _other_sandboxes(runtime: "Runtime") -> list[str]:
+def _other_sandboxes(found: "FolderStatus") -> list[str]:
     """Return the sandboxes of MCP servers and hooks, which have the one of their settings."""
     lines: list[str] = []
     for level in PROGRAM_SANDBOXES[1:]:
-        servers = (one.server for one in runtime.mcp.statuses() if one.state != "disabled")
+        servers = (one.server for one in found.servers if one.state != "disabled")
         names = [f"MCP server {server.name}" for server in servers if server.sandbox == level]
-        hooks = sum(hook.sandbox == level for hook in runtime.hooks.all)
-        found = [*names, *([count(hooks, "hook")] if hooks else [])]
-        lines += [f"{level}: {', '.join(found)}"] if found else []
+        hooks = sum(sandbox == level for sandbox in found.hooks)
+        programs = [*names, *([count(hooks, "hook")] if hooks else [])]
+        lines += [f"{level}: {', '.join(programs)}"] if programs else []
     return lines
 
 

@@ -106,7 +106,7 @@ async def quick_question(context: ActionContext, argument: str) -> None:
     elif session is None:
         context.notify("The session is empty. Ask in the prompt instead.")
     else:
-        answer = context.live.runtime.sessions.quick_questions.ask(session.id, argument.strip())
+        answer = context.controls.aside(session.id, argument.strip())
         await context.show(
             QuickQuestionScreen(argument.strip(), answer, context.app.copy_to_clipboard),
         )

@@ -20,56 +20,62 @@ from app.screens.servers import (
 from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.browser import browser_opener
 
+LOGIN_THERE = "The browser would return to this machine: run opencode-py mcp auth {name} there."
+
 
 @action("mcp.list", "Show MCP servers", "Program", slash=("mcp", "mcps"))
 async def mcp(context: ActionContext, argument: str) -> None:
     """List the MCP servers; enter shows one, and closing it returns to the list."""
-    service = context.live.runtime.mcp
+    controls = context.controls
     current = argument.strip() or None
 
     def do(name: str, what: str) -> None:
         context.tasks.spawn(_do(context, name, what), f"{what} of an MCP server")
 
-    def rows() -> list[Row]:
-        return server_rows(service.statuses())
+    async def rows() -> list[Row]:
+        return server_rows(await controls.servers())
 
     while True:
         changes = context.live.runtime.bus.subscribe(lambda event: isinstance(event, McpChanged))
-        picker = McpScreen(rows(), do, current=current)
+        picker = McpScreen(await rows(), do, current=current)
         current = await show_updated(context.app, picker, changes, rows, context.tasks)
-        status = service.status(current) if current is not None else None
+        status = await _status(context, current)
         if status is None:
             return
         await context.show(ServerScreen(status))
 
 
+async def _status(context: ActionContext, name: str | None) -> ServerStatus | None:
+    return next((one for one in await context.controls.servers() if one.server.name == name), None)
+
+
 async def _do(context: ActionContext, name: str, what: str) -> None:
-    service = context.live.runtime.mcp
-    status = service.status(name)
+    controls = context.controls
+    status = await _status(context, name)
     if status is None:
         return
     match what:
         case "switch" if status.state != "disabled":
-            await service.disconnect(name)
+            await controls.change_server(name, "disconnect")
             context.notify(
                 'Off until the next start. "enabled": false in its settings keeps it off.'
             )
         case "login":
             await _log_in(context, name)
         case "accept":
-            _accept(context, status)
+            await _accept(context, status)
         case _:
-            await service.reconnect(name)
+            await controls.change_server(name, "reconnect")
 
 
-def _accept(context: ActionContext, status: ServerStatus) -> None:
+async def _accept(context: ActionContext, status: ServerStatus) -> None:
     """Approve what a server says now."""
     name = sanitize_line(status.server.name)
     if not status.changed_tools and status.new_instructions is None:
         context.notify(f"{name} has no changes to accept.")
         return
     try:
-        context.live.runtime.mcp.accept(status.server.name)
+        await context.controls.change_server(status.server.name, "accept")
     except OpencodePyError as error:
         context.notify(sanitize(error.message), warning=True)
     else:
@@ -78,6 +84,9 @@ def _accept(context: ActionContext, status: ServerStatus) -> None:
 
 async def _log_in(context: ActionContext, name: str) -> None:
     """Log in at a remote server. Closing the screen with the address gives up."""
+    if context.live.runtime.server:
+        context.notify(LOGIN_THERE.format(name=sanitize_line(name)))
+        return
     opener = browser_opener(context.env)
 
     async def log_in(show: Callable[[LoginScreen], None]) -> bool:
@@ -99,12 +108,12 @@ async def _log_in(context: ActionContext, name: str) -> None:
 @action("lsp.show", "Show language servers and formatters", "Program", slash=("lsp", "formatters"))
 async def lsp(context: ActionContext, argument: str) -> None:
     """Show the language servers and formatters; ctrl+r restarts them all."""
-    runtime = context.live.runtime
-    code = runtime.code
-    text = lsp_text(code.servers.statuses, code.servers.specs, code.file_checks.formatters)
+    controls = context.controls
+    code = await controls.code()
+    text = lsp_text(code.statuses, code.specs, code.formatters)
 
     def restart() -> None:
-        context.tasks.spawn(runtime.code.servers.restart(), "restarting language servers")
+        context.tasks.spawn(controls.restart_code(), "restarting language servers")
         context.notify("Stopped. They start again with the next file that is read or changed.")
 
     await context.show(LspScreen(text, restart))

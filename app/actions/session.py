@@ -149,9 +149,11 @@ def visible_messages(view: SessionView | None) -> list[MessageWithParts]:
     return [MessageWithParts(entry.message, tuple(entry.parts)) for entry in entries if entry]
 
 
-def resolve_path(folder: Path, name: str) -> Path:
-    """Return the file of a typed name, relative to *folder*."""
-    return folder / Path(name).expanduser()
+def _local_path(context: ActionContext, name: str) -> Path:
+    """Return the file of a typed name, relative to the open folder; for a session on a server, to
+    the folder that the program was started in."""
+    runtime = context.live.runtime
+    return (Path.cwd() if runtime.server else runtime.directory) / Path(name).expanduser()
 
 
 @action(
@@ -181,7 +183,7 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
         name = await context.show(dialog) or ""
     if not name:
         return
-    path = resolve_path(runtime.directory, name)
+    path = _local_path(context, name)
     await write(runtime.store, session_id, path, secrets=all_secrets(context.env))
     context.notify(
         f"Exported to {sanitize_line(str(path))}. Text that looks like a key was removed."
@@ -197,18 +199,10 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
 )
 async def import_session(context: ActionContext, argument: str) -> None:
     """Read a session that this program or opencode exported, and open it."""
-    from agent.transfer.importer import import_file  # only for an export or import
-
-    runtime = context.live.runtime
     name = argument or await context.show(TextScreen("Import which file? (.json)"))
     if not name:
         return
-    session = await import_file(
-        runtime.store,
-        resolve_path(runtime.directory, name),
-        directory=str(runtime.directory),
-        project=str(runtime.project),
-    )
+    session = await context.controls.import_session(_local_path(context, name))
     await context.live.open(session.id)
 
 

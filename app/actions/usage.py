@@ -1,6 +1,5 @@
 """Actions on the model's context and what it costs: compaction, pinned messages, usage."""
 
-import time
 from functools import partial
 
 from agent.records.errors import NothingToDo
@@ -9,7 +8,7 @@ from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.spending import set_cap, spending_page
+from app.screens.spending import spending_page
 from app.screens.usage import DEFAULT_DAYS, context_usage_text, cost_text, stats_text
 from app.text.excerpt import excerpt
 
@@ -33,7 +32,7 @@ async def contents(context: ActionContext, argument: str) -> None:
     del argument
     live = context.live
     open_id = live.session.id if live.session is not None else None
-    found = await live.runtime.context_usage.measure(open_id, live.model, live.agent)
+    found = await context.controls.context(open_id, live.model, live.agent)
     await context.show(PageScreen("Context", partial(context_usage_text, found)))
 
 
@@ -57,11 +56,12 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
 )
 async def budget(context: ActionContext, argument: str) -> None:
     """Show what is used of the caps and of the providers' limits, or set a cap."""
-    live = context.live
+    session = context.live.session
+    open_id = session.id if session is not None else None
     if argument:
-        context.notify(await set_cap(live.runtime, argument, live.ensure_session))
+        context.notify(await context.controls.set_cap(argument, context.live.ensure_session))
     else:
-        page = await spending_page(live.runtime, live.session)
+        page = spending_page(await context.controls.spending(open_id))
         await context.show(PageScreen("Spending", page))
 
 
@@ -70,7 +70,7 @@ async def stats(context: ActionContext, argument: str) -> None:
     if argument and not (argument.isdigit() and int(argument)):
         raise NothingToDo("Enter a number of days, such as /stats 7.")
     days = int(argument) if argument else DEFAULT_DAYS
-    rows = await context.live.runtime.store.usage_rows(time.time() - days * 86_400)
+    rows = await context.controls.usage(days)
     title = f"Tokens of the last {days} days, in all folders"
     await context.show(PageScreen(title, lambda width: stats_text(rows, width)))
 
@@ -104,7 +104,7 @@ async def pin(context: ActionContext, argument: str, session: Session) -> None:
     if chosen is None:
         return
     pinned = not found[chosen].pinned
-    await pins.set_pinned(store, chosen, pinned=pinned)
+    await context.controls.pin(session.id, chosen, pinned=pinned)
     context.notify(
         "Pinned: it is kept verbatim when the conversation is compacted." if pinned else "Unpinned."
     )

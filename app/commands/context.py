@@ -1,7 +1,7 @@
 """The context of an action: everything that it can use."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from textual.app import App
 from textual.screen import Screen
@@ -16,6 +16,9 @@ from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.prompt import Prompt
 from app.widgets.transcript.paging import HistoryPager
 from app.widgets.transcript.transcript import Transcript
+
+if TYPE_CHECKING:  # imports the agent
+    from agent.runtime.folder_controls import FolderControls
 
 ResultT = TypeVar("ResultT")
 
@@ -61,6 +64,13 @@ class ActionContext:
     notices: NoticeLog
     see_notices: Callable[[], None]
     """Resets the count of notices above the prompt."""
+
+    @property
+    def controls(self) -> "FolderControls":
+        """The controls of the folder of the open session, here or at its server."""
+        from agent.runtime.local_controls import controls_of  # loads the agent package
+
+        return controls_of(self.live.runtime)
 
     async def show(self, screen: Screen[ResultT]) -> ResultT | None:
         """Show a screen and return its result once it closes."""

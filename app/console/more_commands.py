@@ -12,6 +12,7 @@ from app.text.excerpt import excerpt
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.permission.trust.trust import TrustAnswer, TrustQuestion
+    from agent.runtime.folder_controls import FolderControls
     from agent.runtime.runtime import Runtime
 
 WIDTH = 80
@@ -82,6 +83,12 @@ class Console(Protocol):
     async def follow(self, work: Awaitable[object]) -> None:
         """Start *work* in the open session and print what happens until it is over."""
         ...
+
+
+def controls_of(console: Console) -> "FolderControls":
+    from agent.runtime.local_controls import LocalControls  # loads the agent package
+
+    return LocalControls(console.runtime)
 
 
 class Command(NamedTuple):
@@ -182,28 +189,29 @@ async def context(console: Console, argument: str) -> None:
 
     del argument
     session_id = console.session.id if console.session is not None else None
-    measure = console.runtime.context_usage.measure
-    found = await measure(session_id, console.model, console.agent)
+    found = await controls_of(console).context(session_id, console.model, console.agent)
     console.say(context_usage_text(found, WIDTH).plain)
 
 
 async def budget(console: Console, argument: str) -> None:
-    from app.screens.spending import set_cap, spending_page  # loads Textual
+    from app.screens.spending import spending_page  # loads Textual
 
+    session_id = console.session.id if console.session is not None else None
     if argument:
-        console.say(await set_cap(console.runtime, argument, console.ensure_session))
+        console.say(await controls_of(console).set_cap(argument, console.ensure_session))
     else:
-        console.say((await spending_page(console.runtime, console.session))(WIDTH).plain)
+        console.say(spending_page(await controls_of(console).spending(session_id))(WIDTH).plain)
 
 
 async def fallback(console: Console, argument: str) -> None:
-    from app.screens.fallback import change_fallback, fallback_text  # loads Textual
+    from app.screens.fallback import fallback_text  # loads Textual
 
-    fallbacks = console.runtime.sessions.fallbacks
     if argument:
-        console.say(change_fallback(fallbacks, argument))
+        console.say(await controls_of(console).change_fallback(argument))
     else:
-        console.say(fallback_text(fallbacks, console.model, time.time()).plain)
+        console.say(
+            fallback_text(await controls_of(console).fallback(), console.model, time.time()).plain
+        )
 
 
 async def status(console: Console, argument: str) -> None:
@@ -233,18 +241,14 @@ async def status(console: Console, argument: str) -> None:
 
 async def instructions(console: Console, argument: str) -> None:
     del argument
-    runtime = console.runtime
-    guidance = runtime.guidance
-    folders = str(runtime.directory), str(runtime.project)
-    found = await guidance.instructions.collect(*folders, fetch=False)
-    skills = await guidance.find_skills()
+    found = await controls_of(console).guidance()
     for each in found.files:
-        console.say(f"{each.source}  {len(each.text):,} characters")
-    for skill in skills.skills.values():
+        console.say(f"{each.source}  {each.characters:,} characters")
+    for skill in found.skills:
         console.say(f"skill {skill.name}  {skill.description}")
-    for note in (*found.notes, *skills.notes):
+    for note in found.notes:
         console.say(note)
-    if not found.files and not skills.skills:
+    if not found.files and not found.skills:
         console.say("No instructions and no skills are loaded.")
 
 
@@ -258,35 +262,29 @@ async def remember(console: Console, argument: str) -> None:
 
 async def _write_lines(console: Console, lines: Mapping[str, MemoryOrigin]) -> None:
     """Show the change that adds *lines* to the instructions, and write it if the user agrees."""
-    from agent.session.memory import write_lines  # loads the agent package
     from app.widgets.permission_subject import plain_text  # loads Textual
 
-    editor = console.runtime.guidance.instruction_editor
-    draft = await editor.draft(*lines)
-    console.say("\n".join(plain_text(draft.request.blocks)))
+    request = await controls_of(console).draft_memory(tuple(lines))
+    console.say("\n".join(plain_text(request.blocks)))
     if (await console.ask("Write this? yes or no")).strip().lower() in {"y", "yes"}:
-        once = PermissionReply("once")
-        name = await write_lines(console.runtime.store, editor, draft, once, lines)
+        name = await controls_of(console).write_memory(request, PermissionReply("once"), lines)
         console.say(f"Added to {name}.")
 
 
 async def memory(console: Console, argument: str) -> None:
     """Show the memory file, or go through the lines that the agent proposes for it."""
-    from agent.session.memory import memory_lines, propose  # loads the agent package
     from app.actions.instructions import MEMORY_USAGE, NOTHING_NEW, NOTHING_WRITTEN, PROPOSE
     from app.screens.memory import memory_text  # loads Textual
 
-    runtime = console.runtime
-    editor = runtime.guidance.instruction_editor
     if argument not in {"", PROPOSE}:
         raise NothingToDo(MEMORY_USAGE)
     if not argument:
-        path, lines = await memory_lines(runtime.store, editor)
-        console.say(memory_text(path, lines, WIDTH).plain)
+        found = await controls_of(console).memory()
+        console.say(memory_text(found.path, found.lines, WIDTH).plain)
         return
     session = open_session(console)
     kept: dict[str, MemoryOrigin] = {}
-    for line in (proposed := await propose(runtime.sessions.quick_questions, editor, session.id)):
+    for line in (proposed := await controls_of(console).propose_memory(session.id)):
         console.say(f"- {line}")
         given = " ".join(
             (await console.ask("y keeps it, n skips it, other text replaces it")).split()
@@ -352,9 +350,8 @@ async def language_servers(console: Console, argument: str) -> None:
     from app.screens.servers import lsp_text  # loads Textual
 
     del argument
-    code = console.runtime.code
-    text = lsp_text(code.servers.statuses, code.servers.specs, code.file_checks.formatters)
-    console.say(text.plain)
+    code = await controls_of(console).code()
+    console.say(lsp_text(code.statuses, code.specs, code.formatters).plain)
 
 
 async def shell(console: Console, argument: str) -> None:

@@ -77,12 +77,20 @@ class Connection:
         return await self._request(method, path, body=body)
 
     @asynccontextmanager
-    async def events(self) -> AsyncGenerator[AsyncGenerator[JsonObject]]:
-        """Follow the events of the folder. Raises ``ServerGone`` when the stream breaks."""
-        timeout = httpx2.Timeout(REQUEST_SECONDS, read=SILENT_SECONDS)
+    async def stream(
+        self,
+        path: str,
+        body: Mapping[str, Json] | None = None,
+        *,
+        silence: float | None = SILENT_SECONDS,
+    ) -> AsyncGenerator[AsyncGenerator[JsonObject]]:
+        """Follow the events that *path* answers with, to *body* if there is one. Raises
+        ``ServerGone`` when the stream breaks, or is silent for *silence* seconds."""
+        timeout = httpx2.Timeout(REQUEST_SECONDS, read=silence)
+        method = "GET" if body is None else "POST"
         try:
             async with self._client.sse(
-                "/event", timeout=timeout, max_event_size=MAX_EVENT
+                path, method=method, json=body, timeout=timeout, max_event_size=MAX_EVENT
             ) as source:
                 await self._raise_refusal(source.response)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from agent.bus import Bus
 from agent.records import events
+from agent.records.background import ShellInfo
 from agent.records.errors import OpencodePyError, SessionNotFound, StoreError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import (
@@ -25,11 +26,14 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
+from agent.runtime.folder_controls import ModeState
 from agent.store.recovery import close_part
 from agent.store.store import Store
 from agent.transfer import opencode_records as records
 from agent.transfer.opencode_records import dict_of, dicts_of, text_of
+from agent.transfer.record_json import record_of
 from app.remote.connection import Connection, ServerGone
+from app.remote.controls import RemoteControls
 from app.remote.requests import RemoteRequests
 
 log = logging.getLogger(__name__)
@@ -37,8 +41,8 @@ log = logging.getLogger(__name__)
 MAX_SESSIONS = "1000"
 """Sessions that are listed."""
 
-LONGEST_DELAY = 5.0
-"""The longest time in seconds between two attempts to connect."""
+LONGEST_DELAY = 2.0
+"""The longest time in seconds between two attempts to connect: one costs next to nothing."""
 
 OUTCOMES: dict[str, Outcome] = {
     "completed": "completed",
@@ -62,7 +66,8 @@ def turn_of(prompt_id: str) -> str:
 
 
 class Mirror:
-    """Copies what *connection* sends into *store*. *requests* keeps the pending requests."""
+    """Copies what *connection* sends into *store*. *requests* keeps the pending requests.
+    *controls* are those of this program's servers."""
 
     def __init__(
         self,
@@ -71,9 +76,11 @@ class Mirror:
         bus: Bus,
         requests: RemoteRequests,
         project: str,
+        controls: RemoteControls | None,
         *,
         delay: float = 0.5,
     ) -> None:
+        self._controls = controls
         self._connection = connection
         self._store = store
         self._bus = bus
@@ -130,7 +137,7 @@ class Mirror:
         connected_before, delay, lost = False, self._delay, ""
         while True:
             try:
-                async with self._connection.events() as stream:
+                async with self._connection.stream("/event") as stream:
                     self._whole.clear()
                     self._unread.clear()
                     async for event in stream:
@@ -176,6 +183,8 @@ class Mirror:
                 await self._copy_session(session_id)
             except SessionNotFound:
                 await self._deleted(session_id)
+        if self._controls is not None:
+            self._requests.note_mode((await self._controls.mode()).mode)
         self._requests.withdraw_all()
         for asked in dicts_of(await get("/permission")):
             await self._requests.permission(asked)
@@ -336,6 +345,13 @@ class Mirror:
                 failed = properties.get("variant") == "error"
                 message = text_of(properties.get("message"))
                 self._bus.publish(events.Notice(message, "error" if failed else "info"))
+            case "mcp.tools.changed":
+                self._bus.publish(events.McpChanged(text_of(properties.get("server"))))
+            case "opencode-py.shell":
+                shell = record_of(ShellInfo, properties.get("shell"))
+                self._bus.publish(events.ShellChanged(shell.session_id, shell))
+            case "opencode-py.mode":
+                self._requests.note_mode(record_of(ModeState, properties).mode)
             case _:
                 pass
 

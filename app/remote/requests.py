@@ -11,12 +11,19 @@ from agent.records.errors import OpencodePyError, SessionNotFound
 from agent.records.events import (
     Notice,
     PermissionAsked,
+    PermissionModeChanged,
     PermissionReplied,
     QuestionAsked,
     QuestionReplied,
 )
 from agent.records.json import Json, JsonObject
-from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.requests import (
+    PermissionMode,
+    PermissionReply,
+    PermissionRequest,
+    Question,
+    QuestionReply,
+)
 from agent.session.subagents.subagents import lineage_of
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
@@ -40,7 +47,7 @@ class Sender:
 
     def send(
         self, work: Coroutine[object, object, object], failed: Callable[[], None] | None = None
-    ) -> None:
+    ) -> asyncio.Task[None]:
         async def run() -> None:
             try:
                 await work
@@ -52,6 +59,7 @@ class Sender:
         task = asyncio.create_task(run(), name="sending to the server")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -68,6 +76,22 @@ class RemotePermissions(PermissionService):
         self._connection = connection
         self._sender = sender
         self._asked: dict[str, tuple[PermissionRequest, bool]] = {}
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The permission mode of the server; another one is sent there."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: PermissionMode) -> None:
+        if mode != self._mode:
+            self._sender.send(self._connection.post("/opencode-py/mode", {"mode": mode}))
+
+    def note_mode(self, mode: PermissionMode) -> None:
+        """Take over the mode that the server has now."""
+        if mode != self._mode:
+            self._mode = mode
+            self._events.publish(PermissionModeChanged(mode))
 
     def show(self, request: PermissionRequest, *, complete: bool) -> None:
         """Show a request. *complete* if the server described all of it, and takes any reply."""
@@ -212,6 +236,9 @@ class RemoteRequests:
     async def question(self, raw: JsonObject) -> None:
         root_id = await self._root(text_of(raw.get("sessionID")))
         self._questions.show(records.question_records(raw, root_id))
+
+    def note_mode(self, mode: PermissionMode) -> None:
+        self._permissions.note_mode(mode)
 
     def withdraw(self, request_id: str) -> None:
         self._permissions.withdraw(request_id)

@@ -32,6 +32,7 @@ from agent.transfer.opencode_records import (
 )
 from app.remote.changes import RemoteChanges
 from app.remote.connection import Connection
+from app.remote.controls import RemoteControls, ShellFollower
 from app.remote.mirror import Mirror
 from app.remote.requests import RemotePermissions, RemoteQuestions, RemoteRequests, Sender
 from app.remote.sessions import RemoteCommands, RemoteQueues, RemoteRepository, RemoteSessions
@@ -108,7 +109,11 @@ class RemoteOpener:
         questions = RemoteQuestions(bus, connection, sender)
         requests = RemoteRequests(store, permissions, questions)
         project = str(opened.project)
-        mirror = Mirror(connection, store, bus, requests, project, delay=self.delay)
+        health = dict_of(await connection.get("/global/health"))
+        controls: RemoteControls | None = None
+        if health.get("server") == SERVER:
+            controls = RemoteControls(connection, project, ShellFollower(connection, sender))
+        mirror = Mirror(connection, store, bus, requests, project, controls, delay=self.delay)
 
         def sessions(services: TurnServices, _: SessionRepository) -> SessionService:
             services = replace(services, permissions=permissions, questions=questions)
@@ -122,10 +127,8 @@ class RemoteOpener:
                 mirror,
                 sender,
                 own.data / "pasted",
-                queues_later=health.get("server") == SERVER,
+                own_server=controls is not None,
             )
-
-        health = dict_of(await connection.get("/global/health"))
 
         runtime = compose(opened, sessions)
         await runtime.titles.close()  # the server names its sessions
@@ -147,6 +150,7 @@ class RemoteOpener:
             changes=RemoteChanges(connection),
             follow_editors=mirror.follow_editors,
             server=connection.address,
+            server_controls=controls,
             notices=(),
         )
 

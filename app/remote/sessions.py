@@ -2,6 +2,7 @@
 
 import base64
 import mimetypes
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,16 +141,14 @@ class RemoteRepository(SessionRepository):
         return ()
 
     async def rename(self, session_id: str, title: str) -> Session:
-        body: JsonObject = {"title": " ".join(title.split())}
-        return await self._added(
-            await self._connection.change("PATCH", f"/session/{session_id}", body)
-        )
+        return await self._change(session_id, {"title": " ".join(title.split())})
 
     async def pin(self, session_id: str, *, pinned: bool) -> Session:
-        raise NothingToDo(NOT_THERE)
+        return await self._change(session_id, {"pinned": pinned})
 
     async def archive(self, session_id: str, *, archived: bool) -> Session:
-        raise NothingToDo(NOT_THERE)
+        when = round(time.time() * 1000) if archived else None
+        return await self._change(session_id, {"time": {"archived": when}})
 
     async def set_model(self, session_id: str, model: str, effort: str | None = None) -> Session:
         return await self._remote_store.session(session_id)
@@ -160,6 +159,11 @@ class RemoteRepository(SessionRepository):
     async def fork(self, session_id: str, at_message: str | None = None) -> Session:
         body: JsonObject = {} if at_message is None else {"messageID": at_message}
         return await self._added(await self._connection.post(f"/session/{session_id}/fork", body))
+
+    async def _change(self, session_id: str, body: JsonObject) -> Session:
+        return await self._added(
+            await self._connection.change("PATCH", f"/session/{session_id}", body)
+        )
 
     async def _added(self, info: Json) -> Session:
         await self._mirror.add(info)
@@ -261,14 +265,18 @@ class RemoteShell(UserShell):
 class RemoteCompaction(CompactionRequests):
     """Compacts sessions at the server."""
 
-    def __init__(self, store: Store, runner: Runner, sessions: "RemoteSessions") -> None:
+    def __init__(
+        self, store: Store, runner: Runner, sessions: "RemoteSessions", *, own_server: bool
+    ) -> None:
         super().__init__(store, runner)
         self._sessions = sessions
+        self._own_server = own_server
 
     async def start(self, session_id: str, focus: str = "") -> None:
-        if focus:
-            raise NothingToDo("On a server, /compact takes no argument.")
-        self._sessions.send(f"/session/{session_id}/summarize", {})
+        if focus and not self._own_server:
+            raise NothingToDo("At a server of opencode, /compact takes no argument.")
+        body: JsonObject = {"focus": focus} if focus else {}
+        self._sessions.send(f"/session/{session_id}/summarize", body)
 
 
 class RemoteQueues(Queues):
@@ -293,7 +301,7 @@ class RemoteQueues(Queues):
 
 class RemoteSessions(SessionService):
     """The session service of a server. *pasted* is the folder of images from the clipboard.
-    *queues_later*: the server keeps a message until the end of the turn if it is asked to."""
+    *own_server*: it is one of this program's, which takes more than opencode's."""
 
     def __init__(
         self,
@@ -304,14 +312,14 @@ class RemoteSessions(SessionService):
         sender: Sender,
         pasted: Path,
         *,
-        queues_later: bool,
+        own_server: bool,
     ) -> None:
         super().__init__(services, repository)
         self._connection = connection
         self._mirror = mirror
         self._sender = sender
         self._pasted = pasted
-        self._queues_later = queues_later
+        self._own_server = own_server
         self._undo = RemoteUndo(
             services,
             repository,
@@ -322,7 +330,9 @@ class RemoteSessions(SessionService):
             mirror,
         )
         self._user_shell = RemoteShell(services, self._runner, self)
-        self._compaction = RemoteCompaction(services.store, self._runner, self)
+        self._compaction = RemoteCompaction(
+            services.store, self._runner, self, own_server=own_server
+        )
 
     def send(self, path: str, body: JsonObject) -> None:
         """Send what the server answers at the end of a turn."""
@@ -337,7 +347,7 @@ class RemoteSessions(SessionService):
 
     async def prompt(self, session_id: str, prompt: PromptInput) -> str:
         later = prompt.delivery == "follow_up" and not isinstance(self.status(session_id), Idle)
-        if later and not self._queues_later:
+        if later and not self._own_server:
             raise NothingToDo(
                 "A server cannot queue a message for later. Send it when the agent is done."
             )

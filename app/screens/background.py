@@ -1,7 +1,7 @@
 """Work in the background: lists of commands and sub-agents, and the output of a command."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,6 +15,9 @@ from app.screens.base.hints import KeyHints
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import duration
+
+if TYPE_CHECKING:  # imports the agent
+    from agent.runtime.folder_controls import ShellOutput
 
 
 def shell_row(shell: ShellInfo, now: float) -> Row:
@@ -67,14 +70,6 @@ class BackgroundList(Picker):
         self.with_highlighted(self._stop)
 
 
-class ShellOutput(Protocol):
-    """The source of a command's output; ``listen`` returns a function that ends the listening."""
-
-    def find(self, shell_id: str) -> ShellInfo | None: ...
-    def tail(self, shell_id: str) -> str: ...
-    def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]: ...
-
-
 class ShellScreen(Dialog[None]):
     """Shows the end of a command's output, live. *kill* ends the command."""
 
@@ -88,7 +83,7 @@ class ShellScreen(Dialog[None]):
     def __init__(
         self,
         shell: ShellInfo,
-        output: ShellOutput,
+        output: "ShellOutput",
         *,
         clock: Callable[[], float],
         kill: Callable[[str], object],

@@ -1,20 +1,19 @@
 """The page on spending: what is used of the caps, and what is left at the providers."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.cells import set_cell_size
 from textual.content import Content
 
-from agent.records.messages import Session
 from agent.records.spending import RateLimit, SpendingCap
 from app.text.sanitize import sanitize_line
 from app.text.units import duration, tokens
 
 if TYPE_CHECKING:  # imports the agent
-    from agent.runtime.runtime import Runtime
+    from agent.runtime.folder_controls import SpendingState
 
 NAMES = {"session": "This session", "day": "Today, all sessions"}
 NAME_CELLS, BAR_CELLS = 22, 10
@@ -78,37 +77,6 @@ def _bar(share: float, tone: str) -> Iterator[tuple[str, str]]:
     yield EMPTY * (BAR_CELLS - cells), "$tone-faint"
 
 
-async def spending_page(runtime: "Runtime", session: Session | None) -> Callable[[int], Content]:
-    """Return the page for *session*, as a function of the width."""
-    root_id = await _root_id(runtime, session)
-    await runtime.sessions.spending.refresh(root_id)
-    caps = await runtime.sessions.spending.caps(root_id)
-    return partial(spending_text, caps, runtime.clients.rate_limits(), time.time())
-
-
-async def set_cap(
-    runtime: "Runtime", argument: str, session_of: Callable[[], Awaitable[Session]]
-) -> str:
-    """Set the cap that the *argument* of ``/budget`` names; return a sentence on it. *session_of*
-    returns the session that is open, or begins one.
-
-    Raises ``NothingToDo`` for an argument that cannot be used.
-    """
-    from agent.session.spending import parse_cap  # loads the agent package
-
-    scope, units, amount = parse_cap(argument)
-    session = await session_of() if scope == "session" else None
-    root_id = await _root_id(runtime, session)
-    for unit in units:
-        await runtime.sessions.spending.set_cap(root_id, scope, unit, amount)
-    whose = "this session" if scope == "session" else "all sessions today"
-    if amount is None:
-        return f"There is no cap for {whose}."
-    shown = SpendingCap(scope, units[0], 0, amount).format(amount)
-    return f"The cap for {whose} is {shown}."
-
-
-async def _root_id(runtime: "Runtime", session: Session | None) -> str | None:
-    from agent.session.subagents.subagents import lineage_of  # loads the agent package
-
-    return (await lineage_of(runtime.store, session)).root_id if session is not None else None
+def spending_page(found: "SpendingState") -> Callable[[int], Content]:
+    """Return the page as a function of the width."""
+    return partial(spending_text, found.caps, found.limits, time.time())

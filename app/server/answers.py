@@ -24,6 +24,7 @@ class Times(Answer):
     """Milliseconds, as all times."""
     updated: int | None = None
     completed: int | None = None
+    archived: int | None = None
 
 
 class Span(Answer):
@@ -70,6 +71,7 @@ class SessionAnswer(Answer):
     parent_id: str | None = None
     model: SessionModel | None = None
     revert: Revert | None = None
+    pinned: bool = False
 
 
 class StatusAnswer(Answer):
@@ -89,6 +91,19 @@ class Failure(Answer):
     data: dict[str, Any]
 
 
+class FileDiffAnswer(Answer):
+    file: str
+    patch: str
+    additions: int
+    deletions: int
+    status: Literal["added", "deleted", "modified"]
+
+
+class TurnSummary(Answer):
+    diffs: list[FileDiffAnswer]
+    """The files that tools edited in the turn."""
+
+
 class UserInfo(Answer):
     id: str
     session_id: str
@@ -96,6 +111,8 @@ class UserInfo(Answer):
     time: Times
     agent: str
     model: ModelChoice
+    summary: TurnSummary | None = None
+    pinned: bool = False
     queued: Literal["steer", "follow_up"] | None = None
     """Only while the message waits: for the next step, or for the end of the turn."""
 
@@ -120,6 +137,7 @@ class AssistantInfo(Answer):
     model_id: str
     finish: str | None = None
     error: Failure | None = None
+    pinned: bool = False
 
 
 class PartAnswer(Answer):
@@ -239,14 +257,6 @@ class TodoAnswer(Answer):
     priority: str
 
 
-class FileDiffAnswer(Answer):
-    file: str
-    patch: str
-    additions: int
-    deletions: int
-    status: Literal["added", "deleted", "modified"]
-
-
 class ToolCall(Answer):
     message_id: str
     call_id: str
@@ -279,6 +289,7 @@ class QuestionAnswer(Answer):
     id: str
     session_id: str
     questions: list[OneQuestion]
+    tool: ToolCall | None = None
 
 
 class PathAnswer(Answer):
@@ -339,6 +350,19 @@ class SkillAnswer(Answer):
     name: str
     description: str
     location: str
+
+
+class LspAnswer(Answer):
+    id: str
+    name: str
+    root: str
+    status: Literal["connected", "error"]
+
+
+class FormatterAnswer(Answer):
+    name: str
+    extensions: list[str]
+    enabled: bool
 
 
 class McpAnswer(Answer):

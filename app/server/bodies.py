@@ -1,10 +1,15 @@
 """The bodies of requests, as opencode's clients send them. Unknown keys are ignored."""
 
-from typing import Annotated, Literal, TypeVar
+import json
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
 
+from agent.records.json import Json
+from agent.records.memory import MemoryOrigin
+from agent.records.requests import PermissionMode, PermissionReply, PermissionRequest
+from agent.runtime.folder_controls import McpChange
 from app.server.access import BodyTooLargeError
 from app.server.errors import RequestError
 
@@ -83,8 +88,16 @@ class NewSessionBody(BaseModel):
     agent: str | None = None
 
 
+class ChangedTimes(BaseModel):
+    archived: float | None = None
+    """Milliseconds; None to list the session again."""
+
+
 class SessionChangeBody(BaseModel):
     title: str | None = None
+    time: ChangedTimes | None = None
+    pinned: bool | None = None
+    """True to list the session first. opencode has none."""
 
 
 class ForkBody(BaseModel):
@@ -93,6 +106,11 @@ class ForkBody(BaseModel):
 
 class RevertBody(BaseModel):
     message_id: str = Field(alias="messageID")
+
+
+class SummarizeBody(BaseModel):
+    focus: str = ""
+    """What to preserve. opencode has none."""
 
 
 class PermissionReplyBody(BaseModel):
@@ -145,6 +163,41 @@ class TuiEventBody(BaseModel):
     properties: dict[str, object] = Field(default_factory=dict[str, object])
 
 
+class ArgumentBody(BaseModel):
+    """The argument of a slash command, and the model of a goal."""
+
+    argument: str = ""
+    model: str = ""
+
+
+class LinesBody(BaseModel):
+    lines: list[str] = Field(min_length=1)
+
+
+class MemoryBody(BaseModel):
+    request: PermissionRequest
+    reply: PermissionReply
+    origins: dict[str, MemoryOrigin] = Field(min_length=1)
+
+
+class ModeBody(BaseModel):
+    mode: PermissionMode
+
+
+class ServerBody(BaseModel):
+    change: McpChange
+
+
+class PinBody(BaseModel):
+    message_id: str = Field(alias="messageID")
+    pinned: bool = True
+
+
+class RuleBody(BaseModel):
+    permission: str
+    pattern: str
+
+
 class NoBody(BaseModel):
     """A body that is not read."""
 
@@ -154,14 +207,27 @@ Body = TypeVar("Body", bound=BaseModel)
 
 async def read_body(request: Request, kind: type[Body]) -> Body:
     """Return the body of a request. Raises ``RequestError`` for one that does not fit."""
-    try:
-        raw = await request.body()
-    except BodyTooLargeError as error:
-        raise RequestError(413, "The body is too long.") from error
+    raw = await _read(request)
     try:
         return kind.model_validate_json(raw or b"{}")
     except ValidationError as error:
         raise RequestError(400, _sentence(error)) from error
+
+
+async def read_json(request: Request) -> Json:
+    """Return the JSON value of a body. Raises ``RequestError`` for anything else."""
+    raw = await _read(request)
+    try:
+        return cast("Json", json.loads(raw))
+    except (ValueError, RecursionError) as error:
+        raise RequestError(400, "The body is not JSON.") from error
+
+
+async def _read(request: Request) -> bytes:
+    try:
+        return await request.body()
+    except BodyTooLargeError as error:
+        raise RequestError(413, "The body is too long.") from error
 
 
 def _sentence(error: ValidationError) -> str:

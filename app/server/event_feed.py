@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent.records import events
+from agent.records.background import ShellInfo
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Message, Part, Session, is_open
 from agent.runtime.runtime import Runtime
 from agent.transfer import opencode_shapes as shapes
+from agent.transfer.record_json import record_json
 
 READER_LIMIT = 8_000_000
 """Bytes that a reader can be behind before it is disconnected."""
@@ -29,6 +31,10 @@ KEPT_EVENTS = 4_000
 
 STATE_MESSAGES = 100
 """Messages of a changed session that a reader gets whose events are no longer kept."""
+
+
+WATCHED = {"create": "add", "modify": "change", "delete": "unlink"}
+"""What happened to a file, as opencode's watcher names it."""
 
 
 @frozen
@@ -113,13 +119,14 @@ class EventFeed:
         self._open_messages: dict[str, Message] = {}
         self._sessions: dict[str, Session] = {}
         self._changed: dict[str, int] = {}
+        self._summaries: set[asyncio.Task[None]] = set()
         self._subscription = runtime.bus.subscribe()
         self._task = asyncio.create_task(self._follow(), name="event feed")
 
     async def close(self) -> None:
         """End the streams of all readers."""
         self._subscription.close()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await asyncio.gather(self._task, *self._summaries, return_exceptions=True)
         for reader in tuple(self._readers):
             reader.close()
 
@@ -168,6 +175,23 @@ class EventFeed:
             self._note(event)
             for encoded in self._converted(event):
                 self._send(encoded)
+            if isinstance(event, events.SessionIdle):
+                task = asyncio.create_task(self._summarize(event), name="summing up a turn")
+                self._summaries.add(task)
+                task.add_done_callback(self._summaries.discard)
+
+    async def _summarize(self, ended: events.SessionIdle) -> None:
+        """Send the prompt of a turn again, with what the turn edited."""
+        runtime = self._runtime
+        page = await runtime.store.page(ended.session_id, limit=STATE_MESSAGES)
+        edits = shapes.turn_edits(page.messages).get(ended.turn_id)
+        prompts = (item.message for item in page.messages if item.message.role == "user")
+        prompt = next((one for one in prompts if one.turn_id == ended.turn_id), None)
+        if edits and prompt is not None:
+            info = shapes.message_shape(prompt, str(runtime.directory), str(runtime.project))
+            info["summary"] = {"diffs": edits}
+            properties: JsonObject = {"sessionID": ended.session_id, "info": info}
+            self._send(self._encode("message.updated", properties, message_id=prompt.id))
 
     def _send(self, event: Encoded) -> None:
         self._kept.append(event)
@@ -330,18 +354,24 @@ class EventFeed:
             case events.Compacted():
                 yield event.type, {"sessionID": event.session_id}
             case events.FileEdited():
-                yield event.type, {"file": str(self._runtime.project / event.path)}
+                file = str(self._runtime.project / event.path)
+                yield event.type, {"file": file}
+                yield "file.watcher.updated", {"file": file, "event": WATCHED[event.change]}
             case events.McpChanged():
                 yield "mcp.tools.changed", {"server": event.server}
             case events.LspChanged():
                 yield "lsp.updated", {}
+            case events.ShellChanged():
+                yield "opencode-py.shell", {"shell": record_json(ShellInfo, event.shell)}
+            case events.PermissionModeChanged():
+                yield "opencode-py.mode", {"mode": event.mode}
             case events.Notice():
                 variant = event.level
                 yield "tui.toast.show", {"message": event.message, "variant": variant}
             case events.PluginFailed():
                 yield "tui.toast.show", {"message": event.message, "variant": "error"}
             case _:
-                pass  # queues, background tasks and shells have no event there
+                pass  # queues and background tasks have no event there
 
     async def _put_state(self, reader: Reader, last: int) -> None:
         """Hand the sessions that changed after event number *last* to a reader."""

@@ -11,11 +11,14 @@ from starlette.requests import Request
 
 from agent.agents import AgentInfo
 from agent.custom_commands import CommandInfo
+from agent.lsp.records import LspStatus
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionReply, Question, QuestionReply
+from agent.runtime.folder_controls import McpChange
+from agent.runtime.local_controls import LocalControls
 from agent.runtime.runtime import Runtime
 from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
@@ -24,6 +27,8 @@ from app.server.answers import (
     DirectoryAnswer,
     FileContent,
     FileNode,
+    FormatterAnswer,
+    LspAnswer,
     McpAnswer,
     PathAnswer,
     PermissionAnswer,
@@ -85,11 +90,23 @@ class ProjectRoutes:
             Endpoint("GET", "/command", "The slash commands", self.commands, list[JsonObject]),
             Endpoint("GET", "/skill", "The skills", self.skills, list[SkillAnswer]),
             Endpoint("GET", "/mcp", "The MCP servers", self.mcp, dict[str, McpAnswer]),
-            Endpoint("GET", "/lsp", "The language servers", self.empty_list, list[JsonObject]),
-            Endpoint("GET", "/formatter", "The formatters", self.empty_list, list[JsonObject]),
+            self._switch("connect", "Connect an MCP server"),
+            self._switch("disconnect", "Disconnect an MCP server"),
+            Endpoint("GET", "/lsp", "The language servers", self.lsp, list[LspAnswer]),
+            Endpoint("GET", "/formatter", "The formatters", self.formatters, list[FormatterAnswer]),
             *self._file_endpoints(),
             *self._request_endpoints(),
         )
+
+    def _switch(self, change: McpChange, summary: str) -> Endpoint:
+        async def switch(request: Request) -> Json:
+            runtime, name = await self._runtime(request), request.path_params["server"]
+            if runtime.mcp.status(name) is None:
+                raise RequestError(404, f"There is no MCP server {name}.")
+            await LocalControls(runtime).change_server(name, change)
+            return True
+
+        return Endpoint("POST", f"/mcp/{{server}}/{change}", summary, switch, bool)
 
     def _file_endpoints(self) -> tuple[Endpoint, ...]:
         return (
@@ -255,6 +272,21 @@ class ProjectRoutes:
     async def mcp(self, request: Request) -> Json:
         runtime = await self._runtime(request)
         return {each.server.name: _server_shape(each) for each in runtime.mcp.statuses()}
+
+    async def lsp(self, request: Request) -> Json:
+        """The language servers that were started."""
+        runtime = await self._runtime(request)
+        return [
+            _language_server_shape(each, runtime.project)
+            for each in runtime.code.servers.statuses
+            if each.state in {"ready", "failed"}
+        ]
+
+    async def formatters(self, request: Request) -> Json:
+        found = (await self._runtime(request)).code.file_checks.formatters
+        return [
+            {"name": each.id, "extensions": [*each.extensions], "enabled": True} for each in found
+        ]
 
     async def find_text(self, request: Request) -> Json:
         runtime = await self._runtime(request)
@@ -453,6 +485,15 @@ def _command_shape(command: CommandInfo) -> JsonObject:
     }
     chosen: JsonObject = {"agent": command.agent, "model": command.model}
     return shape | {key: value for key, value in chosen.items() if value is not None}
+
+
+def _language_server_shape(status: LspStatus, project: Path) -> JsonObject:
+    return {
+        "id": f"{status.id} {status.root}",
+        "name": status.id,
+        "root": os.path.relpath(status.root, project),
+        "status": "connected" if status.state == "ready" else "error",
+    }
 
 
 def _server_shape(status: ServerStatus) -> JsonObject:

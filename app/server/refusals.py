@@ -11,7 +11,7 @@ from app.server.errors import error_response
 _SETTINGS = "The settings are changed in their files, where the server runs: a client could loosen \
 the permissions."
 _KEYS = "Keys and logins are stored where the server runs: opencode-py auth login."
-_SERVERS = "MCP servers are managed where the server runs: opencode-py mcp, and /mcp on its screen."
+_SERVERS = "MCP servers are added and logged in to where the server runs: opencode-py mcp."
 _SHARING = "Sessions are not shared: opencode-py export writes one to a file."
 _PROCESS = "The server is stopped and upgraded where it runs."
 _REPOSITORY = "The server changes no repository: run git in the folder."

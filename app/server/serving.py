@@ -27,6 +27,7 @@ from app.server.errors import (
 from app.server.event_routes import HEARTBEAT, EventStreams
 from app.server.folders import Folders
 from app.server.openapi import describe
+from app.server.own_routes import OwnRoutes
 from app.server.project_routes import ProjectRoutes
 from app.server.refusals import refusals
 from app.server.session_routes import SessionRoutes
@@ -57,6 +58,7 @@ def all_endpoints(folders: Folders) -> tuple[Endpoint, ...]:
         ProjectRoutes(folders),
         VcsRoutes(folders),
         TuiRoutes(folders),
+        OwnRoutes(folders),
     )
     return tuple(endpoint for each in routes for endpoint in each.endpoints())
 

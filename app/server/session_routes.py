@@ -31,6 +31,7 @@ from app.server.bodies import (
     RevertBody,
     SessionChangeBody,
     ShellBody,
+    SummarizeBody,
     read_body,
 )
 from app.server.endpoint import Endpoint
@@ -77,7 +78,9 @@ class SessionRoutes:
             Endpoint("POST", "/session", "Create a session", self.create, one, NewSessionBody),
             Endpoint("GET", "/session/status", "Running sessions", self.statuses, running),
             Endpoint("GET", path, "One session", self.get, one),
-            Endpoint("PATCH", path, "Rename a session", self.change, one, SessionChangeBody),
+            Endpoint(
+                "PATCH", path, "Rename, archive or pin it", self.change, one, SessionChangeBody
+            ),
             Endpoint("DELETE", path, "Delete a session", self.delete, bool),
             Endpoint("GET", path + "/children", "Its sub-agents", self.children, found),
             Endpoint("GET", path + "/todo", "The to-do list", self.todos, list[TodoAnswer]),
@@ -93,7 +96,7 @@ class SessionRoutes:
             Endpoint("POST", path + "/fork", "Copy a session", self.fork, one, ForkBody),
             Endpoint("POST", path + "/revert", "Undo from a message", self.revert, one, RevertBody),
             Endpoint("POST", path + "/unrevert", "Redo what was undone", self.unrevert, one),
-            Endpoint("POST", path + "/summarize", "Compact", self.summarize, bool),
+            Endpoint("POST", path + "/summarize", "Compact", self.summarize, bool, SummarizeBody),
             *self._message_endpoints(path),
         )
 
@@ -166,9 +169,14 @@ class SessionRoutes:
     async def change(self, request: Request) -> Json:
         folder, session = await self._named(request)
         body = await read_body(request, SessionChangeBody)
+        repository = folder.runtime.sessions.repository
         if body.title is not None:
-            repository = folder.runtime.sessions.repository
             session = await repository.rename(session.id, body.title)
+        if body.time is not None:
+            archived = body.time.archived is not None
+            session = await repository.archive(session.id, archived=archived)
+        if body.pinned is not None:
+            session = await repository.pin(session.id, pinned=body.pinned)
         return self._shape(session)
 
     async def delete(self, request: Request) -> Json:
@@ -320,8 +328,9 @@ class SessionRoutes:
 
     async def summarize(self, request: Request) -> Json:
         folder, session = await self._named(request)
+        body = await read_body(request, SummarizeBody)
         with folder.turn_ends(session.id) as ends:
-            await folder.runtime.sessions.compaction.start(session.id)
+            await folder.runtime.sessions.compaction.start(session.id, body.focus)
             await ends.wait_for("")
         return True
 

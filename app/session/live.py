@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo, SessionNotFound
-from agent.records.events import Event, Notice, PluginFailed
+from agent.records.events import Event, Notice, PermissionModeChanged, PluginFailed
 from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Idle, Session
 from agent.session.api import PromptInput
@@ -225,7 +225,7 @@ class LiveSession:
         self._unsubscribe()
         self.view = None
         subscription = self.runtime.bus.subscribe(
-            lambda event: isinstance(event, Notice | PluginFailed)
+            lambda event: isinstance(event, Notice | PluginFailed | PermissionModeChanged)
         )
         self._follow(subscription)
         self._opened(None)

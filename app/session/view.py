@@ -247,6 +247,7 @@ class SessionView:
                 events.SessionIdle()
                 | events.SessionError()
                 | events.ShellChanged()
+                | events.PermissionModeChanged()
                 | events.SessionDiff()
                 | events.Compacted()
                 | events.ResponseEnded()

@@ -43,16 +43,14 @@ EARLY = frozenset(
 )
 """The ids of the actions that run while the runtime is being opened; the others wait for it."""
 
-NOT_ON_A_SERVER = frozenset(
+NOT_AT_OPENCODE = frozenset(
     {
         "app.stats",
         "folder.instructions",
         "folder.memory",
         "folder.remember",
-        "folder.trust",
         "lsp.show",
         "mcp.list",
-        "model.connect",
         "model.fallback",
         "permissions.cycle",
         "permissions.list",
@@ -68,9 +66,18 @@ NOT_ON_A_SERVER = frozenset(
         "shells.list",
     }
 )
-"""The ids of the actions that concern the machine of the sessions and that its API lacks."""
+"""The ids of the actions that a server of opencode, whose API lacks them, cannot do."""
 
-NOT_THERE = "{title}: not available, because the session is on {server}."
+ONLY_WHERE_IT_RUNS: Mapping[str, str] = {
+    "folder.trust": "Trust lets the project's files run programs, so it is decided on the "
+    "server's machine: start opencode-py in the folder there.",
+    "model.connect": "Keys are stored where the server runs and are not sent to it: run "
+    "opencode-py auth login there.",
+    "session.merge": "Worktrees are on the server's machine: run /merge in opencode-py there.",
+}
+"""The actions that no server does, each with the reason."""
+
+NOT_THERE = "{title}: not available, because the session is on {server}, a server of opencode."
 
 ONE_AT_A_TIME = frozenset({"session.undo", "session.redo"})
 """The ids of the actions of which each waits for the one before, with its dialog."""
@@ -128,6 +135,15 @@ class ActionDispatcher:
         self.run(action)
         return True
 
+    def _refusal(self, action: Action) -> str:
+        """Return why *action* cannot be run for a session on a server, "" if it can."""
+        runtime = self.live.runtime
+        if action.id in ONLY_WHERE_IT_RUNS:
+            return ONLY_WHERE_IT_RUNS[action.id]
+        if action.id in NOT_AT_OPENCODE and runtime.server_controls is None:
+            return NOT_THERE.format(title=action.title, server=runtime.server)
+        return ""
+
     def run(self, action: Action | None, argument: str = "") -> None:
         """Run *action* in a task, during start-up as soon as it can; do nothing for None."""
         if action is None:
@@ -139,9 +155,8 @@ class ActionDispatcher:
     async def _run(self, action: Action, argument: str) -> None:
         if self.live.opening and action.id not in EARLY:
             await self.live.until_ready()
-        if action.id in NOT_ON_A_SERVER and self.live.runtime.server:
-            server = self.live.runtime.server
-            self.app.notify(NOT_THERE.format(title=action.title, server=server), markup=False)
+        if self.live.runtime.server and (refused := self._refusal(action)):
+            self.app.notify(refused, markup=False)
             return
         context = ActionContext(
             app=self.app,

@@ -345,6 +345,8 @@ class Controller:
         match event:
             case events.Notice(message=message, level=level):
                 self._notices.warn_once(message, failed=level == "error")
+            case events.PermissionModeChanged():
+                self._status.refresh()  # perhaps another client changed it
             case events.PluginFailed(message=message):
                 self._notices.warn_once(message)
             case events.SessionError(error=error):

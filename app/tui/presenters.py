@@ -126,7 +126,7 @@ class StatusPresenter:
             limit=_context_limit(live),
             cost=session_cost(live.session),
             cached=cache_hit_rate(live.session),
-            mode=live.runtime.permissions.mode if live.is_ready and not live.runtime.server else "",
+            mode=_permission_mode(live),
             trusted=self._trusted,
             sandboxed=_is_sandboxed(live),
         )
@@ -219,6 +219,13 @@ def _agent_color(live: LiveSession) -> str:
     """Return the color of the next prompt's agent: a role of the theme, or a hex value."""
     info = live.runtime.agents.find(live.agent) if live.is_ready else None
     return info.color if info is not None else "accent"
+
+
+def _permission_mode(live: LiveSession) -> str:
+    """Return the mode in force, "" where it is not known."""
+    if not live.is_ready or (live.runtime.server and live.runtime.server_controls is None):
+        return ""
+    return live.runtime.permissions.mode
 
 
 def _context_limit(live: LiveSession) -> int | None:

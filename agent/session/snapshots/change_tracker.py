@@ -164,7 +164,7 @@ class ChangeTracker:
 
     def _publish(self, session_id: str, changed: Sequence[FileChange]) -> None:
         for change in changed:
-            self._bus.publish(FileEdited(session_id, change.path))
+            self._bus.publish(FileEdited(session_id, change.path, change.kind))
         counted = tuple((change.path, change.added, change.removed) for change in changed)
         self._bus.publish(SessionDiff(session_id, counted))
 

@@ -20,7 +20,7 @@ import unicodedata
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from agent.config.private_file import locked
 from agent.files.disk import TEMPORARY_GLOB
@@ -84,6 +84,12 @@ class FileChange:
     before_mode: str = ""
     """The kind of file and whether it can be run, as git has it; the same for *after_mode*."""
     after_mode: str = ""
+
+    @property
+    def kind(self) -> Literal["create", "modify", "delete"]:
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "modify"
 
 
 class Snapshots:

@@ -1,7 +1,7 @@
 """A filterable list to choose from: type to filter, Enter chooses, Esc closes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -311,15 +311,16 @@ async def show_updated(
     app: App[Any],
     picker: Picker,
     changes: "Subscription",
-    rows: Callable[[], Sequence[Row]],
+    rows: Callable[[], Awaitable[Sequence[Row]]],
     tasks: Tasks,
 ) -> str | None:
     """Show *picker* and return its result. Its rows are updated with each event of *changes*."""
 
     async def follow() -> None:
         async for _ in changes:
+            found = await rows()
             if picker.is_attached:
-                picker.set_rows(rows())
+                picker.set_rows(found)
 
     with changes:
         following = tasks.spawn(follow(), "updating a list")

@@ -74,7 +74,7 @@ async def test_the_first_model_comes_back_when_it_recovers(tmp_path: Path) -> No
         harness.server.script(DOWN, answer(Text("one")), answer(Text("two")), answer(Text("three")))
         session = await harness.session()
         await harness.turn(session, "go")
-        harness.runtime.sessions.fallbacks.forget_failures()
+        harness.runtime.sessions.fallbacks.change("retry")
         await harness.turn(session, "two")
         await harness.turn(session, "three")
         assert await answered(harness, session) == [SECOND, FIRST, FIRST]
@@ -107,7 +107,7 @@ async def test_the_user_is_asked_once(tmp_path: Path) -> None:
         harness.runtime.questions.reply(event.question.id, QuestionReply((label,)))
         assert (await harness.idle(session)).outcome == "completed"
         assert (await harness.turn(session, "more")).outcome == "completed"
-        harness.runtime.sessions.fallbacks.forget_failures()
+        harness.runtime.sessions.fallbacks.change("retry")
         harness.server.script(DOWN, answer(Text("three")))
         assert (await harness.turn(session, "still")).outcome == "completed"
         assert await answered(harness, session) == [SECOND, SECOND, SECOND]
@@ -141,7 +141,7 @@ async def test_signatures_stay_with_the_model_that_made_them(tmp_path: Path) -> 
         )
         session = await harness.session()
         assert (await harness.turn(session, "go")).outcome == "completed"
-        harness.runtime.sessions.fallbacks.forget_failures()
+        harness.runtime.sessions.fallbacks.change("retry")
         assert (await harness.turn(session, "go on")).outcome == "completed"
         assert await answered(harness, session) == [claude, SECOND, SECOND, claude]
         last = str(harness.server.requests[-1].body)

@@ -321,7 +321,9 @@ async def test_changes_of_a_step_are_published_with_line_counts(
         ]
     names = ["a.txt", "b\tc", "gone"]
     counted = (("a.txt", 2, 1), ("b\tc", 1, 0), ("gone", 0, 0))
-    assert published[:3] == [FileEdited(session.id, name) for name in names]
+    kinds = ("modify", "create", "delete")
+    edited = [FileEdited(session.id, *each) for each in zip(names, kinds, strict=True)]
+    assert published[:3] == edited
     assert published[3] == SessionDiff(session.id, counted)
     assert isinstance(published[4], SessionIdle)
     assert len(published) == 5

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import NothingToDo
-from app.commands.registry import ORDER
 from app.remote.changes import NO_BASE, NO_PULL_REQUESTS
-from app.tui.action_dispatcher import NOT_ON_A_SERVER
 from tests.app.remote.conftest import Attach
 from tests.app.server.conftest import Served
 from tests.app.server.prompts import prompted
@@ -356,12 +354,8 @@ async def test_shell_commands_run_at_the_server(served: Served, attach: Attach) 
         await running.until_idle()
 
 
-async def test_what_is_not_there_is_refused_in_a_sentence(served: Served, attach: Attach) -> None:
-    assert set(ORDER) >= NOT_ON_A_SERVER
+async def test_a_check_is_not_run_for_a_session_there(served: Served, attach: Attach) -> None:
     async with attach() as running:
-        for command in ("/permissions", "/goal the tests pass"):
-            await running.type(command, "enter")
-            await running.until_shown("not available, because the session is on")
         session = await served.session()
         with pytest.raises(NothingToDo):
             await running.runtime.sessions.run_check(session, "true", 1_000)

@@ -122,6 +122,86 @@ async def test_events_of_an_interrupted_turn(served: Served) -> None:
     assert errors[0]["properties"]["error"]["name"] == "MessageAbortedError"
 
 
+QUESTIONS = {
+    "questions": [
+        {
+            "question": "Which color?",
+            "header": "Color",
+            "options": [{"label": "Red", "description": "warm"}],
+        },
+        {
+            "question": "Which sizes?",
+            "header": "Size",
+            "multiple": True,
+            "options": [{"label": "S", "description": ""}, {"label": "L", "description": ""}],
+        },
+    ]
+}
+
+
+async def test_events_of_questions(served: Served) -> None:
+    served.model.script(
+        answer(Call("question", QUESTIONS), Finish("tool_calls")),
+        answer(Call("question", QUESTIONS), Finish("tool_calls")),
+        answer(Text("Done."), Finish("stop")),
+    )
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        for number, given in enumerate(([["Red"]], [["S", "L"]]), 1):
+            asked = await stream.next("question.asked", number)
+            await served.call("POST", f"/question/{asked['id']}/reply", {"answers": given})
+        last = await stream.next("question.asked", 3)
+        await served.call("POST", f"/question/{last['id']}/reject", {})
+        await stream.next("session.idle")
+    seen = {event["type"]: event for event in stream.events}
+    for key in ("question.asked", "question.replied", "question.rejected"):
+        assert missing(RECORDED["events"][key], seen[key]) == [], key
+    key = "message.part.updated:tool:completed:question"
+    done = [
+        event
+        for event in stream.events
+        if event_key(event) == "message.part.updated:tool:completed"
+    ]
+    assert missing(RECORDED["events"][key], done[0]) == []
+    part = done[0]["properties"]["part"]
+    assert part["state"]["metadata"]["answers"] == [["Red"], ["S", "L"]]
+    assert stream.of("question.asked")[0]["tool"] == {
+        "messageID": part["messageID"],
+        "callID": part["callID"],
+    }
+
+
+async def test_events_of_changed_files(served: Served) -> None:
+    served.model.script(
+        answer(Call("write", {"file_path": "b.txt", "content": "new\n"}), Finish("tool_calls")),
+        answer(Text("Done."), Finish("stop")),
+    )
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        asked = await stream.next("permission.asked")
+        await served.call("POST", f"/permission/{asked['id']}/reply", {"reply": "once"})
+        await stream.until(lambda found: bool(summaries(found.events)))
+    (summed,) = summaries(stream.events)
+    assert missing(RECORDED["events"]["message.updated:user:summary"], summed) == []
+    listed = await served.call("GET", f"/session/{session}/message")
+    assert listed[0]["info"] == summed["properties"]["info"]
+    watched = stream.of("file.watcher.updated")
+    assert watched == [{"file": str(served.project / "b.txt"), "event": "add"}]
+    for key in ("file.watcher.updated", "file.edited"):
+        seen = next(event for event in stream.events if event["type"] == key)
+        assert missing(RECORDED["events"][key], seen) == []
+
+
+def summaries(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        event
+        for event in events
+        if event["type"] == "message.updated" and "summary" in event["properties"]["info"]
+    ]
+
+
 READS = sorted(
     name
     for name in RECORDED["routes"]

@@ -1,0 +1,222 @@
+"""The controls of a folder at a server of this program."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+from agent.mcp.records import ServerStatus
+from agent.records.background import ShellInfo
+from agent.records.errors import NothingToDo
+from agent.records.frozen import frozen
+from agent.records.json import Json, JsonObject
+from agent.records.memory import MemoryOrigin
+from agent.records.messages import Session
+from agent.records.requests import PermissionReply, PermissionRequest
+from agent.runtime.folder_controls import (
+    CodeState,
+    Detached,
+    FolderStatus,
+    GuidanceState,
+    McpChange,
+    MemoryFile,
+    ModeState,
+    NewSession,
+    RulesState,
+    SpendingState,
+)
+from agent.session.fallback import FallbackState
+from agent.session.goals import NO_GOAL, parse_goal
+from agent.session.loops import NO_LOOP, parse_loop
+from agent.session.review.context_usage import ContextUsage
+from agent.session.spending import parse_cap
+from agent.store.stats import UsageRow
+from agent.transfer.importer import read_export
+from agent.transfer.opencode_records import dict_of, session_record, text_of
+from agent.transfer.record_json import record_json, record_of
+from app.remote.connection import Connection, ServerRefused
+from app.remote.requests import Sender
+
+PREFIX = "/opencode-py"
+
+KindT = TypeVar("KindT")
+
+OTHER_VERSION = "The server is of another version of opencode-py: update both."
+
+
+class ShellFollower:
+    """The output of background commands at a server, while something listens."""
+
+    def __init__(self, connection: Connection, sender: Sender) -> None:
+        self._connection = connection
+        self._sender = sender
+        self._shells: dict[str, tuple[ShellInfo, str]] = {}
+
+    def find(self, shell_id: str) -> ShellInfo | None:
+        found = self._shells.get(shell_id)
+        return found[0] if found is not None else None
+
+    def tail(self, shell_id: str) -> str:
+        found = self._shells.get(shell_id)
+        return found[1] if found is not None else ""
+
+    def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]:
+        async def follow() -> None:
+            path = f"{PREFIX}/shells/{shell_id}/output"
+            async with self._connection.stream(path) as events:
+                async for event in events:
+                    if "output" in event:
+                        shell = _record(ShellInfo, event.get("shell"))
+                        self._shells[shell_id] = (shell, text_of(event.get("output")))
+                        listener()
+
+        task = self._sender.send(follow())
+
+        def stop() -> None:
+            task.cancel()
+
+        return stop
+
+
+@frozen
+class RemoteControls:
+    """The controls of the folder at *connection*. *project* is its project's path."""
+
+    connection: Connection
+    project: str
+    shell_output: ShellFollower
+
+    async def status(self) -> FolderStatus:
+        return await self._get(FolderStatus, "/status")
+
+    async def usage(self, days: int) -> tuple[UsageRow, ...]:
+        return await self._get(tuple[UsageRow, ...], "/usage", days=str(days))
+
+    async def context(self, session_id: str | None, model: str, agent: str) -> ContextUsage:
+        named = {"session": session_id or "", "model": model, "agent": agent}
+        return await self._get(ContextUsage, "/context", **named)
+
+    async def spending(self, session_id: str | None) -> SpendingState:
+        return await self._get(SpendingState, "/spending", session=session_id or "")
+
+    async def set_cap(self, argument: str, new: NewSession) -> str:
+        path = "/spending"
+        if parse_cap(argument)[0] == "session":
+            path += f"?session={(await new()).id}"
+        return await self._post(str, path, argument=argument)
+
+    async def fallback(self) -> FallbackState:
+        return await self._get(FallbackState, "/fallback")
+
+    async def change_fallback(self, argument: str) -> str:
+        return await self._post(str, "/fallback", argument=argument)
+
+    async def guidance(self) -> GuidanceState:
+        return await self._get(GuidanceState, "/guidance")
+
+    async def memory(self) -> MemoryFile:
+        return await self._get(MemoryFile, "/memory")
+
+    async def propose_memory(self, session_id: str) -> tuple[str, ...]:
+        path = f"/session/{session_id}/memory"
+        return await self._post(tuple[str, ...], path, waits=True)
+
+    async def draft_memory(self, lines: tuple[str, ...]) -> PermissionRequest:
+        return await self._post(PermissionRequest, "/memory/draft", lines=list(lines))
+
+    async def write_memory(
+        self,
+        request: PermissionRequest,
+        reply: PermissionReply,
+        origins: Mapping[str, MemoryOrigin],
+    ) -> str:
+        return await self._post(
+            str,
+            "/memory",
+            request=record_json(PermissionRequest, request),
+            reply=record_json(PermissionReply, reply),
+            origins=record_json(dict[str, MemoryOrigin], dict(origins)),
+        )
+
+    async def rules(self, session_id: str | None, agent: str) -> RulesState:
+        return await self._get(RulesState, "/rules", session=session_id or "", agent=agent)
+
+    async def revoke_rule(self, session_id: str, permission: str, pattern: str) -> None:
+        path = f"/session/{session_id}/revoke"
+        await self._post(bool, path, permission=permission, pattern=pattern)
+
+    async def pin(self, session_id: str, message_id: str, *, pinned: bool) -> None:
+        path = f"/session/{session_id}/pin"
+        await self._post(bool, path, messageID=message_id, pinned=pinned)
+
+    async def import_session(self, path: Path) -> Session:
+        data = dict_of(await asyncio.to_thread(read_export, path))
+        info = await self.connection.post(f"{PREFIX}/import", data)
+        return session_record(dict_of(info), self.project)
+
+    async def goal(
+        self, session: Session | None, argument: str, new: NewSession, model: str
+    ) -> str:
+        if argument.strip().lower() not in {"", "pause", "resume", "stop"}:
+            parse_goal(argument)
+            session = await new()
+        if session is None:
+            raise NothingToDo(NO_GOAL)
+        return await self._post(str, f"/session/{session.id}/goal", argument=argument, model=model)
+
+    async def loop(self, session: Session | None, argument: str, new: NewSession) -> str:
+        if argument.strip().lower() not in {"", "stop"}:
+            parse_loop(argument)
+            session = await new()
+        if session is None:
+            raise NothingToDo(NO_LOOP)
+        return await self._post(str, f"/session/{session.id}/loop", argument=argument)
+
+    async def aside(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
+        path = f"{PREFIX}/session/{session_id}/aside"
+        body: JsonObject = {"argument": question}
+        async with self.connection.stream(path, body, silence=None) as events:
+            async for event in events:
+                if "error" in event:
+                    raise ServerRefused(text_of(event.get("error")), 200)
+                yield text_of(event.get("text"))
+
+    async def servers(self) -> tuple[ServerStatus, ...]:
+        return await self._get(tuple[ServerStatus, ...], "/servers")
+
+    async def change_server(self, name: str, change: McpChange) -> None:
+        await self._post(bool, f"/servers/{quote(name, safe='')}", waits=True, change=change)
+
+    async def code(self) -> CodeState:
+        return await self._get(CodeState, "/code")
+
+    async def restart_code(self) -> None:
+        await self._post(bool, "/code/restart")
+
+    async def shells(self) -> tuple[ShellInfo, ...]:
+        return await self._get(tuple[ShellInfo, ...], "/shells")
+
+    async def kill_shell(self, shell_id: str) -> None:
+        await self._post(bool, f"/shells/{shell_id}/kill")
+
+    async def detach(self, session_id: str) -> Detached:
+        return await self._post(Detached, f"/session/{session_id}/detach")
+
+    async def mode(self) -> ModeState:
+        return await self._get(ModeState, "/mode")
+
+    async def _get(self, kind: type[KindT], path: str, **query: str) -> KindT:
+        return _record(kind, await self.connection.get(PREFIX + path, **query))
+
+    async def _post(
+        self, kind: type[KindT], path: str, *, waits: bool = False, **body: Json
+    ) -> KindT:
+        return _record(kind, await self.connection.post(PREFIX + path, body, waits=waits))
+
+
+def _record(kind: type[KindT], raw: Json) -> KindT:
+    try:
+        return record_of(kind, raw)
+    except ValueError as error:
+        raise ServerRefused(OTHER_VERSION, 200) from error
