@@ -16,6 +16,7 @@ STATES = {
     "ended": "not reached",
 }
 RESUMED = "Work on the goal continues."
+WITH_NEW_LIMITS = "Work on the goal continues, with new limits for its rounds and budget."
 STOPPED = "The goal is stopped."
 PAUSED = "The goal is paused. /goal resume continues."
 REPEATED = (
@@ -39,8 +40,9 @@ async def goal_command(
     if session is None or found is None:
         raise NothingToDo(NO_GOAL)
     if word == "resume":
-        await goals.resume(session.id)
-        return RESUMED
+        goal = await goals.resume(session.id)
+        again = goal.most != found.most or goal.max_rounds != found.max_rounds
+        return WITH_NEW_LIMITS if again else RESUMED
     if word:
         await goals.end(session.id, "paused" if word == "pause" else "ended")
         return PAUSED if word == "pause" else STOPPED

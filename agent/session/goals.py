@@ -61,6 +61,12 @@ UNREACHED = "The goal is not reached: {reason}"
 PAUSED = "The goal is paused:"
 INTERRUPTED = "It was interrupted. /goal resume continues."
 
+_HINTS: dict[GoalState, str] = {
+    "paused": " /goal resume continues.",
+    "ended": " /goal resume sets new limits and continues.",
+}
+"""The advice in the report on a goal."""
+
 NOT_STARTED = {126: " (it cannot be executed)", 127: " (a command was not found)"}
 """The reasons of exit codes with which a shell could not run a check at all."""
 
@@ -155,7 +161,8 @@ class Goals:
         await self._begin(session_id, goal)
 
     async def resume(self, session_id: str) -> Goal:
-        """Continue with a paused goal, or one that ended at its budget. Raises ``NothingToDo``."""
+        """Continue with a paused goal, or one that ended at its budget or rounds: it gets the
+        budget again, and more rounds. Raises ``NothingToDo``."""
         goal = await self.goal(session_id)
         if goal is None or goal.state == "reached":
             raise NothingToDo(NO_GOAL)
@@ -163,6 +170,9 @@ class Goals:
             raise NothingToDo(RUNNING)
         if goal.rounds >= goal.max_rounds:
             goal = replace(goal, max_rounds=goal.rounds + DEFAULT_ROUNDS)
+        if goal.budget is not None and goal.most is not None:
+            used = await self._services.spending.used(session_id, goal.unit)
+            goal = replace(goal, most=goal.most if used < goal.most else used + goal.budget)
         goal = replace(goal, state="running", reason="")
         await self._begin(session_id, goal)
         return goal
@@ -346,7 +356,7 @@ class _GoalWorker:
             description=goal.text,
             outcome=_OUTCOMES[state],
             text=f"$ {goal.check}\nexit code 0" if reached else "",
-            error=reason,
+            error=f"{reason}{_HINTS.get(state, '')}",
             facts=tuple(filter(None, (_rounds(goal.rounds), used.strip().rstrip(".")))),
         )
         now = self.services.clock()

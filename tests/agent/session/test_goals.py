@@ -91,15 +91,28 @@ async def test_the_budget_ends_a_long_turn(tmp_path: Path) -> None:
         harness.server.always(answer(Call("list", {}), Tokens(90, 10)))
         await begin(harness, f"Go on --check '{CHECK}' --budget 250 tokens")
         end = await report(harness)
-        assert (end.error, end.facts[0]) == ("The goal's budget is used up.", "1 round")
+        assert end.error.startswith("The goal's budget is used up. /goal resume")
+        assert end.facts[0] == "1 round"
         assert len(harness.server.requests) == 3
+
+
+async def test_a_goal_that_is_resumed_gets_its_budget_again(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, limits={"repeats": 0}, **ALLOWED) as harness:
+        harness.server.always(answer(Call("list", {}), Tokens(90, 10)))
+        session = await begin(harness, f"Go on --check '{CHECK}' --budget 250 tokens")
+        await report(harness)
+        harness.server.replace((answer(WRITES, Tokens(90, 10)), answer(Text("ok"), Tokens(90, 10))))
+        seen = len(harness.events)
+        resumed = await harness.runtime.sessions.goals.resume(session.id)
+        assert resumed.most == 300 + 250
+        assert (await report(harness, after=seen)).outcome == "completed"
 
 
 async def test_rounds_are_limited(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **ALLOWED) as harness:
         harness.server.always(answer(Text("ok")))
         session = await begin(harness, f"Go on --check '{CHECK}' --rounds 2")
-        assert (await report(harness)).error == "The limit of 2 rounds was reached."
+        assert (await report(harness)).error.startswith("The limit of 2 rounds was reached.")
         seen = len(harness.events)
         assert (await harness.runtime.sessions.goals.resume(session.id)).max_rounds == 22
         harness.server.replace((answer(WRITES), answer(Text("ok"))))
@@ -129,7 +142,7 @@ async def test_an_interrupted_turn_pauses_and_stop_ends(tmp_path: Path) -> None:
         with pytest.raises(NothingToDo, match="already working on a goal"):
             await goals.start(session.id, parse_goal("More --check true"), MODEL)
         await harness.runtime.sessions.cancel(session.id)
-        assert (await report(harness)).error == "You interrupted it."
+        assert (await report(harness)).error == "You interrupted it. /goal resume continues."
         hold.gate.set()
         await goals.end(session.id, "ended")
         assert (await state(harness, session)).state == "ended"
@@ -165,7 +178,7 @@ async def test_a_check_that_hangs_is_a_failed_check(tmp_path: Path) -> None:
     async with open_harness(tmp_path, bash={"max_timeout": 1_000}, **ALLOWED) as harness:
         harness.server.always(answer(Text("ok")))
         session = await begin(harness, 'Go on --check "sleep 100" --rounds 1')
-        assert (await report(harness)).error == "The limit of 1 round was reached."
+        assert (await report(harness)).error.startswith("The limit of 1 round was reached.")
         assert "timed out" in str(harness.server.requests[0].body)
         assert all(isinstance(p, ToolPart) for p in await harness.tools(session))
 
@@ -175,7 +188,8 @@ async def test_a_check_that_a_rule_denies_pauses_the_goal(tmp_path: Path) -> Non
     async with open_harness(tmp_path, **denied) as harness:
         await begin(harness, 'Go on --check "touch x"')
         end = await report(harness)
-        assert (end.outcome, end.error) == ("interrupted", "The check was not allowed to run.")
+        assert end.outcome == "interrupted"
+        assert end.error == "The check was not allowed to run. /goal resume continues."
         assert not (harness.folder / "x").exists()
 
 
