@@ -1,5 +1,6 @@
 """The documentation matches the program: generated pages, examples, links."""
 
+import fnmatch
 import importlib.util
 import inspect
 import json
@@ -16,10 +17,13 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
+from agent.session import goals
 from agent.skills import Skills
 from app.actions import actions
+from app.cli import foreign_flags
 from app.cli.main import COMMANDS
 from app.cli.run import writers
+from app.commands.keymap import LEADER
 from app.theme.themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import InstalledProgram, ServerThread
@@ -61,6 +65,10 @@ KINDS = {"config", "command", "agent", "skill", "run", "hook", "plugin", "theme"
 """Kinds of examples that a test below runs."""
 
 PAGES = [*pages(), ROOT / "README.md"]
+
+
+WRITTEN = [*(page for page in PAGES if page.parent.name != "reference"), ROOT / "CHANGELOG.md"]
+"""The pages that are not generated."""
 
 
 def shown(page: Path) -> str:
@@ -195,6 +203,64 @@ def test_commands_named_in_the_docs_exist(page: Path) -> None:
         "review",
         "name",
     }
+
+
+SPAN = re.compile(r"`([^`\n]+)`")
+OTHER_PROGRAMS = {"--amend", "--message", "--no-sandbox", "--no-verify", "--registry"}
+"""Options that the docs name of git, npm, Chrome and Aider."""
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_headings(page: Path) -> None:
+    text = page.read_text("utf-8").replace("\n", " ")
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text):
+        assert anchor in anchors(page.parent / target if target else page), anchor
+
+
+def known_options() -> set[str]:
+    """Return the options of all commands and actions, and those of other programs that work."""
+    listed = re.findall(r"--[a-z-]+", (DOCS / "reference" / "command-line.md").read_text("utf-8"))
+    listed += re.findall(r'"(--[\w-]+)"', inspect.getsource(foreign_flags))
+    listed += re.findall(r"--[a-z-]+", f"{goals.USAGE} {' '.join(a.argument for a in actions())}")
+    return {*listed, "--rounds"}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_options_named_in_the_docs_exist(page: Path) -> None:
+    spans = [each for each in SPAN.findall(page.read_text("utf-8")) if each[:1] in "-/or"]
+    named = [each for each in spans if re.match(r"opencode-py|run |--|/", each)]
+    options = {one for each in named for one in re.findall(r"(?<![\w-])--[a-zA-Z][\w-]*", each)}
+    assert options - OTHER_PROGRAMS <= known_options()
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_keys_named_in_the_docs_exist(page: Path) -> None:
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "app").rglob("*.py"))
+    text = page.read_text("utf-8")
+    for leader in re.findall(rf"{re.escape(LEADER)} ([a-z])\b", text):
+        assert f"<leader>{leader}" in source, leader
+    for key in re.findall(r"\b(?:ctrl|alt|shift)\+(?!click)[a-z]+\b", text):
+        assert re.search(rf"{re.escape(key)}\b", source), key
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_settings_named_in_the_docs_exist(page: Path) -> None:
+    sections: dict[str, list[str]] = {}
+    for section in (DOCS / "reference" / "configuration.md").read_text("utf-8").split("\n## ")[1:]:
+        path = re.sub(r"[A-Z]{2,}", "*", section.partition("\n")[0].replace("Top level", ""))
+        sections[path] = re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE)
+    keys = [f"{path}.{key}".lstrip(".") for path, known in sections.items() for key in known]
+    for named in SPAN.findall(page.read_text("utf-8")):
+        first, dot, _ = named.partition(".")
+        if dot and first in sections[""] and re.fullmatch(r"[\w.<>-]+", named):
+            assert any(fnmatch.fnmatchcase(named, key) for key in keys), named
 
 
 def test_the_settings_of_the_readme_load(installed: InstalledProgram) -> None:
