@@ -205,7 +205,8 @@ def own_theme(name: str, palette: Palette) -> Theme:
             "input-cursor-foreground": palette.ground,
             "input-selection-background": palette.selection,
             "screen-selection-background": palette.selection,
-            "scrollbar": palette.rule,
+            # On a light dialog, a light thumb would look like the track.
+            "scrollbar": palette.rule if palette.dark else palette.faint,
             "scrollbar-hover": palette.faint,
             "scrollbar-active": palette.faint,
             "scrollbar-background": palette.ground,
