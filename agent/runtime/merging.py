@@ -41,7 +41,7 @@ OVERWRITTEN = (
 )
 NOT_APPLIED = "Nothing was changed: {reason}."
 FAILED = "Nothing was merged: {reason}."
-LEFT = " The merge left changes in {files}: git checkout HEAD -- FILE takes them back."
+LEFT = " The merge left changes in {files}: git checkout HEAD -- FILE undoes them."
 
 _STATES = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 """Files of a git directory while an operation is not finished."""

@@ -10,12 +10,12 @@ from agent.records.reminders import reminder
 from agent.records.usage import Usage
 
 CRASHED = (
-    "The program ended before the sub-agent was done. It may have done a part: check, or "
+    "The program ended before the sub-agent was done. It may be partly done: check, or "
     "continue it with its session_id."
 )
 
 _STATE_PHRASES: dict[BackgroundTaskState, str] = {
-    "running": "is at work",
+    "running": "is working",
     "completed": "is done",
     "cancelled": "was stopped by the user",
     "rejected": "stopped, as the user rejected one of its calls",

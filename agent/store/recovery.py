@@ -25,7 +25,7 @@ from agent.store.writes import Written, write_records
 
 INTERRUPTED = (
     "The program ended before this call finished, so its result is not known. "
-    "It may have been carried out in part: check before you repeat it."
+    "It may be partly done: check before you repeat it."
 )
 
 

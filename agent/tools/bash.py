@@ -276,7 +276,7 @@ class BashTool:
             paths = need.permission in ("read", "edit", "external_directory")
             if paths and need.floor != "allow" and need not in plan.needs:
                 raise ToolError(
-                    f"While the user was asked, what this command reaches changed: "
+                    f"While the user was being asked, files that this command reaches changed: "
                     f"{need.shown or need.pattern}. Nothing was run. Look at what is there now, "
                     "then repeat the command."
                 )
@@ -381,7 +381,7 @@ class BashTool:
             on_end=on_end,
             explain=partial(blocked_notes, wrapped),
         )
-        how = "The user sent it to the background, where it continues"
+        how = "The user moved it to the background, where it continues"
         with self._shells.reading(info.id):
             if call.background:
                 try:
@@ -442,7 +442,7 @@ def _directory(place: ToolPath, ctx: ToolContext, *, named: bool) -> tuple[str, 
     if named:
         raise ToolError(
             f"The folder {place.shown} does not exist, so nothing was run. Give an existing "
-            "folder as workdir or leave it out."
+            "folder as workdir, or omit it."
         )
     if not Path(ctx.project).is_dir():
         raise ToolError(

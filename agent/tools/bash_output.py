@@ -94,7 +94,7 @@ class BashOutputTool:
         info, taken = await self._shells.read(call.shell_id, ctx.root_id, wait)
         state = describe_shell(info)
         if call.kill and not ended:
-            state = f"It did not run any more: {state}"
+            state = f"It was no longer running: {state}"
         left = (LEFTOVERS,) if self._shells.has_leftovers(info.id) else ()
         return Result(
             shell_output(taken, (state, *left, *self._shells.end_notes(info.id))),

@@ -119,7 +119,7 @@ class GlobTool:
             names = ", ".join(show_path(link, ctx) for link in links[:3])
             notes.append(
                 f"Links to folders were not followed ({names}"
-                f"{', …' if len(links) > 3 else ''}); name one in the pattern to search behind it."
+                f"{', …' if len(links) > 3 else ''}); name one in the pattern to search it."
             )
         return _result([show_path(path, ctx) for path in found.paths()], found.total, notes)
 

@@ -38,7 +38,7 @@ class ListArgs(ToolArgs):
         default=None, description="The folder to list (default: the working directory)"
     )
     ignore: list[str] | None = Field(
-        default=None, description="Globs of names or paths to leave out, for example *.lock"
+        default=None, description="Globs of names or paths to omit, for example *.lock"
     )
 
 

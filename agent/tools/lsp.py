@@ -115,14 +115,14 @@ class LspTool:
             raise missing_file_error(target, ctx.project, granted=True)
         if not self._servers.serves(target.real):
             raise ToolError(
-                f"No language server is there for files like {target.shown}. "
+                f"There is no language server for files like {target.shown}. "
                 "Use grep and read instead."
             )
         if payload.operation == "diagnostics":
             return await self._diagnostics(target)
         answer = await self._answer(payload)
         if payload.operation == "hover":
-            text = parse_hover(answer) or "Nothing is known about it."
+            text = parse_hover(answer) or "The language server knows nothing about it."
             return Result(text, blocks=(TextBlock(text),))
         found = (
             parse_symbols(answer, target.real)
@@ -147,7 +147,7 @@ class LspTool:
             raise ToolError(f"The language server cannot answer: {error}.") from error
         except TimeoutError:
             raise ToolError(
-                f"The language server gave no answer within {REQUEST_TIMEOUT:.0f} s. It may still "
+                f"The language server did not answer within {REQUEST_TIMEOUT:.0f} s. It may still "
                 "be reading the project; use grep meanwhile."
             ) from None
 
@@ -156,7 +156,7 @@ class LspTool:
         said = found.get(target.real)
         if said is None:
             raise ToolError(
-                f"The language server said nothing of {target.shown} within "
+                f"The language server reported nothing about {target.shown} within "
                 f"{DIAGNOSTICS_WAIT:.0f} s. It may still be reading the project."
             )
         shown = [diagnostic_line(one) for one in said if one.severity in {"error", "warning"}]
@@ -199,8 +199,8 @@ def _position(target: ToolPath, line: int, symbol: str) -> JsonObject:
     if column < 0:
         near = [n for n, other in enumerate(lines, 1) if symbol in other]
         quoted = not target.outside and not target.is_secret
-        hint = f" It stands on line {', '.join(map(str, near[:5]))}." if near and quoted else ""
-        raise ToolError(f"{symbol!r} does not stand on line {line} of {target.shown}.{hint}")
+        hint = f" It is on line {', '.join(map(str, near[:5]))}." if near and quoted else ""
+        raise ToolError(f"{symbol!r} is not on line {line} of {target.shown}.{hint}")
     units = len(text[:column].encode("utf-16-le")) // 2
     return {"line": line - 1, "character": units}
 

@@ -103,7 +103,7 @@ class PlanExitTool:
             await self._hand_over(ctx.session_id, text, agreed is ACCEPT_EDITS_OPTION)
             return Result(AGREED, label=ToolLabel("Plan", file or "ready", "agreed"))
         if answer.dismissed or not answer.text:
-            raise PermissionRejected("The user keeps planning.")
+            raise PermissionRejected("The user wants to keep planning.")
         return Result(CHANGE.format(text=answer.text), label=ToolLabel("Plan", "to be changed"))
 
 

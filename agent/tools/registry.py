@@ -128,7 +128,7 @@ class Registry:
         names = [tool.spec.name for tool in (*others, *given)]
         for tool in given:
             if self.is_builtin_name(tool.spec.name) or names.count(tool.spec.name) > 1:
-                raise ValueError(f"There is a tool named {tool.spec.name} already.")
+                raise ValueError(f"A tool named {tool.spec.name} already exists.")
         self._added[owner] = given
         self._instructions[owner] = dict(instructions or {})
         self._tools, self._known = dict(self._builtin), dict(self._claimed)

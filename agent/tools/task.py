@@ -32,8 +32,8 @@ NO_TEXT = "The sub-agent ended without a report."
 
 DETACHED = {
     "requested": "The sub-agent works in the background. {later}",
-    "moved": "The user sent the sub-agent to the background, where it continues. {later}",
-    "sent": "The sub-agent is at work in the background and reads this at its next step. {later}",
+    "moved": "The user moved the sub-agent to the background, where it continues. {later}",
+    "sent": "The sub-agent is working in the background and reads this at its next step. {later}",
 }
 REPORT_HINT = (
     "Its report comes to you by itself, once, as a message. Continue with other work; if nothing "

@@ -16,7 +16,7 @@ MAX_WAIT = 600_000
 """The longest time in milliseconds that one call waits."""
 
 WORKING = (
-    "The sub-agent {agent} is at work: {description}, for {time}. {activity}Its report comes to "
+    "The sub-agent {agent} is working: {description}, for {time}. {activity}Its report comes to "
     "you as a message when it is done."
 )
 

@@ -52,7 +52,7 @@ class ToolSearchTool:
         if not found:
             servers = ", ".join(sorted({schema.name.split("_", 1)[0] for schema in others}))
             return Result(
-                f"None of {len(others)} tools fits. Try other words, or a server: {servers}.",
+                f"None of {len(others)} tools matches. Try other words, or a server: {servers}.",
                 blocks=(ListingBlock((), 0),),
                 facts=("nothing",),
             )

@@ -105,7 +105,7 @@ def parse_results(body: bytes, spec: EngineSpec) -> list[tuple[str, str, str]]:
     try:
         value: Json = json.loads(body)
     except (ValueError, RecursionError):
-        raise ToolError("The search engine's answer is not JSON. Is its address right?") from None
+        raise ToolError("The search engine's response is not JSON. Is its address right?") from None
     for step in spec.results:
         value = value.get(step) if isinstance(value, dict) else None
     found: list[tuple[str, str, str]] = []

@@ -126,7 +126,7 @@ def call_error(provider: str, report: JsonObject, secret: str = "") -> ProviderE
     if data:
         return error_from_event(provider, data)
     if report.get("broken"):
-        return connection_error(provider, message or "the connection broke off")
+        return connection_error(provider, message or "the connection was lost")
     if isinstance(status, int) and 400 <= status < 600:
         return error_from_response(provider, status, known, message.encode())
     return ProviderError(

@@ -30,10 +30,10 @@ MAX_BACKGROUND_TASKS = 10
 """Background tasks of one session at once."""
 
 TOO_MANY = (
-    "{count} sub-agents work in the background already, the most allowed. Wait for a report, or "
+    "{count} sub-agents are already working in the background, the maximum. Wait for a report, or "
     "end one with bash_output and kill."
 )
-CLOSED = "The program was closed before it was done. It may have done a part."
+CLOSED = "The program was closed before it was done. It may be partly done."
 
 log = logging.getLogger(__name__)
 

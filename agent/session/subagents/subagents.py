@@ -313,7 +313,7 @@ class Subagents:
             if run is not None and self._sessions.status(child.id) == Idle():
                 await run.ended.wait()  # it ended, and is just being reported
             elif run is None and self._sessions.status(child.id) != Idle():
-                raise ToolError("That sub-agent is still at work. Wait for its report.")
+                raise ToolError("That sub-agent is still working. Wait for its report.")
             if self._worktrees is not None and child.project != caller.project:
                 try:
                     await self._worktrees.enter_again(caller, child)

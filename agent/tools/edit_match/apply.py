@@ -259,9 +259,9 @@ def _check_applied_before(document: Document, place: int, old: str, new: str) ->
     start = place - offset
     if start >= 0 and document.lf.startswith(new, start):
         raise EditRefused(
-            f"new_string is in the file already (line {document.line_at(start)}), so this edit "
-            "seems to be applied already. To add the same text once more, give an old_string "
-            "that reaches past it."
+            f"new_string is in the file already (line {document.line_at(start)}): this edit seems "
+            "to have been applied already. To add the same text once more, give an old_string that "
+            "reaches past it."
         )
 
 
@@ -287,7 +287,8 @@ def _repair_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> s
     first, *rest = new.split("\n")
     bare = first.lstrip(" \t")
     if bare and first == indent + bare:
-        notes["left out the indentation of new_string's first line, which the file has"] = None
+        note = "omitted the indentation of new_string's first line, which the file already has"
+        notes[note] = None
         first = bare
         return "\n".join([first, *rest])
     filled = [line for line in rest if line.strip()]
@@ -343,7 +344,7 @@ def _find_edit(document: Document, old: str, new: str, *, replace_all: bool) -> 
         return edit
     if len(document.lf) <= MAX_SEARCHED and (bare := strip_line_numbers(document, old, new)):
         edit = _find_edit(document, *bare, replace_all=replace_all)
-        return replace(edit, notes=("line numbers were taken off", *edit.notes))
+        return replace(edit, notes=("line numbers were removed", *edit.notes))
     for repaired in repair_escapes(old, new):
         edit = _find_exact_or_block(document, repaired.old, repaired.new, replace_all=replace_all)
         if edit is not None:

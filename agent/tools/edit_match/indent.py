@@ -245,7 +245,7 @@ MIN_LENGTH = 8
 """Characters, without whitespace, that such a line must have."""
 
 _AMBIGUOUS = (
-    "old_string has another indentation than the file, and it cannot be told whether "
+    "old_string has another indentation than the file, and it is unclear whether "
     "new_string indents lines on purpose. Give old_string with the file's indentation."
 )
 
@@ -341,7 +341,7 @@ def choose_reindent(
         note = "each changed line was indented like the one that it replaces"
         return Reindent(_NO_CHANGE.map, special, (note,))
     raise EditRefused(
-        "old_string is in the file with another indentation, and it cannot be told how "
+        "old_string is in the file with another indentation, and it is unclear how "
         "new_string's lines are to be indented. Give both with the file's indentation."
     )
 

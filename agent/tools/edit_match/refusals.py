@@ -11,7 +11,7 @@ from agent.tools.edit_match.lines import LineKeys, compact_key, split_text
 MAX_LISTED = 10
 """Line numbers listed when there are several matches."""
 
-ONE_LINE_NOTE = "matched but for one line"
+ONE_LINE_NOTE = "matched except for one line"
 """The note on a match by the loosest tier."""
 
 MIN_APPLIED = 8
@@ -61,7 +61,7 @@ def not_found_error(document: Document, old: str) -> EditRefused:
     text."""
     left_out = next((line for line in old.split("\n") if _PLACEHOLDER.search(line)), None)
     why = (
-        f"the line {left_out.strip()[:80]!r} stands for text that it leaves out. Give all lines"
+        f"the line {left_out.strip()[:80]!r} is a placeholder for omitted text. Give all lines"
         if left_out is not None and left_out not in document.lf
         else "it must match the text exactly, without the line numbers of the read tool"
     )

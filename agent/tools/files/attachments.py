@@ -38,7 +38,7 @@ def check_supported(shown: str, found: tuple[str, str], size: int, ctx: ToolCont
     what = f"{shown} is a {name} of {size:,} bytes"
     if not (ctx.vision if image else ctx.documents):
         raise ToolError(
-            f"{what}, and the current model sees no {'images' if image else 'PDF documents'}. "
+            f"{what}, and the current model cannot see {'images' if image else 'PDF documents'}. "
             "Use a program (bash) to get text or facts out of it."
         )
     most = MAX_IMAGE if image else MAX_DOCUMENT

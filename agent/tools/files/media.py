@@ -117,7 +117,7 @@ def examine(data: bytes) -> Media:
     """Check the whole file *data*. Raises ``BrokenMedia``."""
     found = media_type(data)
     if found is None:
-        raise BrokenMedia("it is no image or document that models take")
+        raise BrokenMedia("it is not an image or document that models accept")
     mime, name = found
     try:
         width, height = _SIZES[mime](data)
@@ -148,7 +148,7 @@ def _png(data: bytes) -> tuple[int, int]:
             break
         place = end
     if not pixels:
-        raise BrokenMedia("it holds no pixels")
+        raise BrokenMedia("it contains no pixels")
     return size
 
 

@@ -352,7 +352,7 @@ async def _roll_back_for(
     if not left:
         return error
     return ToolError(
-        f"{error.message} The changes made before were not taken back in {', '.join(left)}: look "
+        f"{error.message} The earlier changes could not be undone in {', '.join(left)}: look "
         "at what is there now."
     )
 
@@ -389,6 +389,6 @@ def _change_on_disk(steps: Sequence[FileStep], names: Mapping[str, str]) -> dict
             raise ToolError(f"{reason} No file of the patch was changed.") from None
         left = ", ".join(names[path] for path in failed.not_restored)
         raise ToolError(
-            f"{reason} The changes made before were taken back, but not in {left}: look at what "
+            f"{reason} The earlier changes were undone, but not in {left}: look at what "
             "is there now."
         ) from None

@@ -184,7 +184,7 @@ def _section(reader: _Reader) -> Section:
             raise reader.error(f"the update of {path} changes nothing")
         return UpdateFile(path, chunks, move_to)
     raise reader.error(
-        f"{reader.line.strip()[:80]!r} is no header. The headers are {_ADD!r}, {_DELETE!r} "
+        f"{reader.line.strip()[:80]!r} is not a header. The headers are {_ADD!r}, {_DELETE!r} "
         f"and {_UPDATE!r}, and lines of a file start with '+', '-' or a space"
     )
 
@@ -245,5 +245,5 @@ def _chunk(reader: _Reader) -> Chunk:
         reader.take()
     lines = lines[: len(lines) - bare]
     if not lines:
-        raise reader.error("here is a place without any line")
+        raise reader.error("a chunk has no lines")
     return Chunk(tuple(anchors), tuple(lines), at_end, number)

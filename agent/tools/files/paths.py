@@ -222,8 +222,8 @@ def refuse_system(target: ToolPath) -> None:
         shared = within(path, "/dev/shm")  # noqa: S108 - named, not used as a temporary folder
         if (within(path, "/dev") and not shared) or within(path, "/proc") or within(path, "/sys"):
             raise ToolError(
-                f"{target.shown} is a device, process or kernel file, which the file tools leave "
-                "alone. Use bash if you need what the system tells there."
+                f"{target.shown} is a device, process or kernel file, which the file tools do "
+                "not touch. Use bash if you need the information there."
             )
 
 

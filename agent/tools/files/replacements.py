@@ -97,7 +97,7 @@ def _plan(target: ToolPath, edits: tuple[ReplacementArg, ...], ctx: ToolContext)
         places += edit.count
         notes += [f"{which}: {note}" if which else note for note in edit.notes]
     if loaded is not None and text == loaded.file.text:
-        raise ToolError("The edits take each other back, so there is nothing to change.")
+        raise ToolError("The edits cancel each other out, so there is nothing to change.")
     return EditPlan(edits, plan_change(target, loaded, text), places, tuple(notes))
 
 

@@ -98,7 +98,7 @@ def check_surrogates(text: str, field: str) -> None:
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise ToolError(
-            f"{field} holds half of a surrogate pair (line {line}), which is no character. "
+            f"{field} contains half of a surrogate pair (line {line}), which is not a character. "
             "Write the whole character."
         ) from None
 
@@ -120,7 +120,7 @@ def check_link_target(target: ToolPath) -> None:
     """Raise ``ToolError`` if a link has changed since the path was resolved."""
     if os.path.realpath(target.path) != target.real:
         raise ToolError(
-            f"{target.shown} leads elsewhere than when it was checked. Nothing was written."
+            f"{target.shown} no longer leads to the place that was checked. Nothing was written."
         )
 
 
@@ -198,7 +198,7 @@ async def write_back(
             stamp, text = await run_to_end(_replace, target, data, create=create), None
     except FileExistsError:
         raise ToolError(
-            f"{target.shown} was made by someone else meanwhile. Read it first. "
+            f"{target.shown} was created by another program in the meantime. Read it first. "
             "Nothing was written."
         ) from None
     except OSError as error:

@@ -37,7 +37,7 @@ def _problem(pattern: str) -> str:
             inside = pattern[position + 1 : end].removeprefix("^")
             for first, last in re.findall(r"([^\\-])-([^\\-])", inside):
                 if first > last:
-                    return f"the range {first}-{last} is the wrong way round"
+                    return f"the range {first}-{last} is reversed"
             position = end
         elif char == "{":
             braces += 1

@@ -79,7 +79,7 @@ class Shells:
         running = [s.info for s in self._shells.values() if s.background.running]
         if len(running) >= self._most:
             raise ToolError(
-                f"{len(running)} commands run in the background already, the most allowed. End "
+                f"{len(running)} commands are already running in the background, the maximum. End "
                 f"one with bash_output and kill first: {', '.join(info.id for info in running)}."
             )
 

@@ -134,7 +134,7 @@ class Web:
         except TimeoutError:
             raise ToolError(
                 f"{host_of(url)} did not answer completely within {seconds:g} seconds "
-                f"({clock.received:,} bytes came). Nothing was kept."
+                f"({clock.received:,} bytes arrived). Nothing was kept."
             ) from None
         raise ToolError(f"More than {self.limits.redirects} redirects, the last one to {url}.")
 
@@ -264,7 +264,7 @@ class Web:
 
     def _too_large(self) -> ToolError:
         return ToolError(
-            f"The answer is larger than {self.limits.bytes / MEGABYTE:g} MB. Save it to a file "
+            f"The response is larger than {self.limits.bytes / MEGABYTE:g} MB. Save it to a file "
             "with a command such as curl and read that in parts."
         )
 
@@ -279,7 +279,7 @@ async def _decompressed(
             yield piece
         return
     if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise ToolError(f"The answer is compressed as {encoding[:40]!r}, which was not asked for.")
+        raise ToolError(f"The response is compressed as {encoding[:40]!r}, which is not supported.")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32)
     try:
         async for piece in pieces:
@@ -288,7 +288,7 @@ async def _decompressed(
                 yield unpack.decompress(unpack.unconsumed_tail, most + 1)
         yield unpack.flush(64 * 1024)
     except zlib.error as error:
-        raise ToolError(f"The answer could not be unpacked: {error}.") from None
+        raise ToolError(f"The response could not be decompressed: {error}.") from None
 
 
 def _error_text(error: Exception) -> str:

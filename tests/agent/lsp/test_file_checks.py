@@ -291,7 +291,7 @@ async def test_the_lsp_tool_returns_locations_in_the_project(tmp_path: Path) -> 
         assert isinstance(found, Completed)
         assert found.output == "a.tiny:1:5  def shout(x)"
         assert isinstance(absent, Failed)
-        assert "does not stand on line 2 of a.tiny" in absent.error
+        assert "is not on line 2 of a.tiny" in absent.error
         assert isinstance(short, Failed)
         assert "needs line (from 1) and symbol" in short.error
         assert isinstance(said, Completed)

@@ -100,7 +100,7 @@ async def test_results_of_every_kind(tmp_path: Path) -> None:
             await mcp.call("shop_fail")
         blind = await mcp.call("shop_draw")
         assert not blind.files
-        assert "the current model sees no images" in blind.output
+        assert "the current model cannot see images" in blind.output
         seen = await mcp.call_in(context(tmp_path, vision=True), "shop_draw")
         assert [file.mime for file in seen.files] == ["image/png"]
         assert [b for b in seen.blocks or () if isinstance(b, ImageBlock)]

@@ -105,7 +105,7 @@ async def test_a_failing_plugin_is_reported_and_the_others_work(tmp_path, text, 
 async def test_a_plugins_tool_cannot_have_the_name_of_a_built_in_one(tmp_path):
     write(tmp_path, 'def register(plugin):\n @plugin.tool\n def bash(x: int): "B."\n')
     async with open_harness(tmp_path) as harness:
-        assert "ignored: There is a tool named bash" in harness.runtime.notices[0]
+        assert "ignored: A tool named bash" in harness.runtime.notices[0]
 
 
 async def test_a_tool_that_raises_is_an_error_for_the_model(tmp_path):

@@ -89,7 +89,7 @@ async def test_edits_that_revert_each_other_are_refused(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_text(TEXT)
-    with pytest.raises(ToolError, match="take each other back"):
+    with pytest.raises(ToolError, match="cancel each other out"):
         await plan(
             EditTool(),
             make_context(),

@@ -174,6 +174,6 @@ async def test_a_target_that_became_a_link_while_the_user_was_asked_is_not_follo
     else:
         (project / "docs").rename(project / "docs2")
         (project / "docs").symlink_to(outside)
-    with pytest.raises(ToolError, match="leads elsewhere"):
+    with pytest.raises(ToolError, match="no longer leads"):
         await WriteTool().execute(plan, PermissionReply("once"), ctx)
     assert [path.read_text() for path in outside.iterdir()] == ["old"]

@@ -81,7 +81,7 @@ async def test_data_is_refused_and_images_are_attached(make_context: MakeContext
         ctx = make_context()
         with pytest.raises(ToolError, match="application/zip of 8 bytes, not text"):
             await run(tool(), ctx, url=f"{server.url}/zip")
-        with pytest.raises(ToolError, match="sees no images"):
+        with pytest.raises(ToolError, match="cannot see images"):
             await run(tool(), ctx, url=f"{server.url}/p.png")
         seeing = replace(ctx, vision=True)
         result = await run(tool(), seeing, url=f"{server.url}/p.png")
@@ -375,8 +375,8 @@ async def test_compression_counts_unpacked(make_context: MakeContext) -> None:
         assert (await run(tool(), make_context(), url=f"{server.url}/ok")).output == "hello"
         for path, said in (
             ("bomb", "larger than 5 MB"),
-            ("br", "not asked for"),
-            ("bad", "could not be unpacked"),
+            ("br", "is not supported"),
+            ("bad", "could not be decompressed"),
         ):
             with pytest.raises(ToolError, match=said):
                 await run(tool(), make_context(), url=f"{server.url}/{path}")

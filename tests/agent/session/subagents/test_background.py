@@ -354,7 +354,7 @@ async def test_task_output_checks_and_stops_a_task(tmp_path: Path) -> None:
         await harness.turn(session, "stop it")
         hold.gate.set()
         _, looked, stopped, unknown = await harness.tools(session)
-        assert "is at work: one" in output(looked)
+        assert "is working: one" in output(looked)
         assert "1 tool call" in output(looked)
         assert output(stopped).startswith("Stopped. half")
         assert "No sub-agent of this session" in output(unknown)
@@ -431,7 +431,7 @@ async def test_the_user_moves_a_sub_agent_to_the_background(tmp_path: Path) -> N
         assert harness.runtime.sessions.subagents.detach(session.id) == 1
         await harness.idle(session)
         (call,) = await harness.tools(session)
-        assert "sent the sub-agent to the background" in output(call)
+        assert "moved the sub-agent to the background" in output(call)
         before = len(harness.events)
         hold.gate.set()
         await harness.idle(session, after=before)
@@ -476,7 +476,7 @@ async def test_no_more_than_ten_background_tasks_run(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.turn(session, "go")
         outputs = [output(part) for part in await harness.tools(session)]
-        assert sum("10 sub-agents work in the background already" in o for o in outputs) == 1
+        assert sum("10 sub-agents are already working" in o for o in outputs) == 1
         assert len(await children(harness, session)) == 10
         await harness.runtime.sessions.cancel(session.id)
 

@@ -83,9 +83,9 @@ async def test_a_model_that_reads_images_need_not_read_documents(
     seeing, reading = make_context(), make_context()
     seeing, reading = replace(seeing, vision=True), replace(reading, documents=True)
     assert (await run(ReadTool(), reading, file_path="a.pdf")).files[0].mime == "application/pdf"
-    with pytest.raises(ToolError, match="sees no PDF documents"):
+    with pytest.raises(ToolError, match="cannot see PDF documents"):
         await run(ReadTool(), seeing, file_path="a.pdf")
-    with pytest.raises(ToolError, match="sees no images"):
+    with pytest.raises(ToolError, match="cannot see images"):
         await run(ReadTool(), reading, file_path="a.png")
 
 

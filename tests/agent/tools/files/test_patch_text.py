@@ -107,7 +107,7 @@ def test_several_patches_in_one_text_are_one() -> None:
         ("*** Begin Patch\n*** Add File:\n+x\n*** End Patch", "names no file"),
         ("*** Begin Patch\n*** Update File: a\nx\n*** End Patch", "Line 3 of the patch: 'x'"),
         ("*** Begin Patch\n*** Update File: a\n*** End Patch", "changes nothing"),
-        ("*** Begin Patch\n*** Update File: a\n@@ x\n*** End Patch", "without any line"),
+        ("*** Begin Patch\n*** Update File: a\n@@ x\n*** End Patch", "has no lines"),
     ],
 )
 def test_a_broken_patch_is_refused_with_its_line(patch: str, words: str) -> None:

@@ -127,7 +127,7 @@ async def test_kill_ends_all_processes_and_returns_the_last_output(desk: Desk) -
     assert killed.facts == ("killed",)
     assert not any(alive(pid) for pid in pids)
     again = await desk.kill(shell_id)
-    assert "did not run any more" in again.output
+    assert "was no longer running" in again.output
 
 
 async def test_a_given_time_limit_applies(desk: Desk) -> None:
@@ -191,7 +191,7 @@ async def test_each_start_and_end_is_an_event(desk: Desk) -> None:
 async def test_too_many_are_refused(desk: Desk) -> None:
     for _ in range(MOST):
         await desk.start(wait_for("go"))
-    with pytest.raises(ToolError, match="3 commands run in the background already"):
+    with pytest.raises(ToolError, match="3 commands are already running"):
         await desk.start("true")
     desk.go("go")
 
@@ -209,7 +209,7 @@ async def test_a_running_command_is_sent_to_the_background(desk: Desk) -> None:
     assert desk.shells.detach("ses_1") == 1
     done = await calling
     assert done.output.startswith("first\n")
-    assert "The user sent it to the background" in done.output
+    assert "The user moved it to the background" in done.output
     assert not done.failed
     assert desk.shells.detach("ses_1") == 0
     desk.go("go")
