@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agent.records.errors import NothingToDo
@@ -58,6 +59,10 @@ class Console(Protocol):
 
     async def open(self, session: Session) -> None:
         """Continue with *session*."""
+        ...
+
+    async def start_over(self, folder: Path | None = None) -> None:
+        """Have the next prompt begin a session, in *folder* if one is given."""
         ...
 
     async def send(self, given: str) -> None:

@@ -53,8 +53,7 @@ if TYPE_CHECKING:  # loads the agent package
 
 HELP = """\
 Type a prompt and press enter; a line that ends with \\ continues on the next one.
-/new starts over, /sessions lists sessions, /resume ID opens one, /exit or ctrl+d exits. ctrl+c
-stops the agent.
+/resume ID opens a session, /exit or ctrl+d exits. ctrl+c stops the agent.
 !COMMAND runs a shell command and adds its output to the session."""
 
 
@@ -77,8 +76,6 @@ ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
 
 WITHOUT_SANDBOX = frozenset({"w", "without"})
 """Answers that allow a command once without the sandbox."""
-
-MAX_LISTED = 20
 
 
 class StdinLines:
@@ -274,6 +271,12 @@ class PlainConsole:
         self._session = snapshot.session
         self.printer.line(f"Session {session.id}: {session.title or 'new'}")
 
+    async def start_over(self, folder: Path | None = None) -> None:
+        if folder is not None:
+            self.printer.line(f"Working in {folder}.")
+            await self._go_to(folder)
+        self._session = None
+
     async def _go_to(self, folder: Path) -> None:
         """Open *folder*, a worktree, in place of the open one."""
         before, self.launch = self.runtime, replace(self.launch, directory=folder)
@@ -294,11 +297,6 @@ class PlainConsole:
                 pass
             case "/help":
                 self.printer.line(help_text())
-            case "/new" | "/clear":
-                self._session = None
-            case "/sessions":
-                for session in await repository.list(limit=MAX_LISTED):
-                    self.printer.line(f"{session.id}  {session.title}")
             case "/resume" | "/continue":
                 session = await repository.get(argument) if argument else await repository.latest()
                 if session is not None:

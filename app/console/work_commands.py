@@ -1,13 +1,57 @@
 """Commands of ``--plain`` on work that goes on by itself, worktrees and changes."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from agent.records.errors import NothingToDo
 from app.console.more_commands import Command, Console
 from app.session.named_changes import named_changes
 
 UNTIL_STOPPED = "It is repeated here until ctrl+c."
+MAX_LISTED = 20
+"""Sessions that are listed."""
+
 HOW = "Merge this? merge, squash, patch or no"
+
+
+async def new(console: Console, argument: str) -> None:
+    """Begin anew, in a new worktree or the folder that this one was made from if the argument says
+    so; the rest of it is the prompt."""
+    from agent.runtime.merge_command import NO_WORKTREE  # loads the agent package
+    from agent.runtime.worktrees import find_worktree, open_worktree  # as above
+
+    runtime, folder = console.runtime, None
+    option, _, rest = argument.partition(" ")
+    if option in {"--worktree", "-w"}:
+        name, _, argument = rest.strip().partition(" ")
+        folder, notices = await open_worktree(runtime, name, console.env)
+        for notice in notices:
+            console.say(notice)
+    elif option == "--main":
+        found = find_worktree(runtime.paths, runtime.project)
+        if found is None:
+            raise NothingToDo(NO_WORKTREE)
+        inside = runtime.directory.relative_to(runtime.project)
+        folder, argument = Path(found.source, inside), rest
+    await console.start_over(folder)
+    if argument.strip():
+        await console.send(argument.strip())
+
+
+async def sessions(console: Console, argument: str) -> None:
+    from app.screens.session_list.rows import session_facts  # loads Textual
+
+    del argument
+    runtime = console.runtime
+    working = await runtime.store.foreign_leases()
+    lines = await runtime.sessions.repository.lines(everywhere=False, archived=False)
+    for line in lines[:MAX_LISTED]:
+        facts = session_facts(line, everywhere=False, here=str(runtime.directory))
+        state = "interrupted" if line.id in runtime.recovered else ""
+        if line.id in working:
+            state = f"working in another opencode-py ({working[line.id].pid})"
+        console.say("  ".join(filter(None, (line.id, line.title or "Untitled", facts, state))))
+    console.say("/resume ID opens one." if lines else "No sessions yet.")
 
 
 async def goal(console: Console, argument: str) -> None:
@@ -73,6 +117,13 @@ async def review(console: Console, argument: str) -> None:
 
 
 WORK_COMMANDS: Mapping[str, Command] = {
+    "new": Command(
+        "[--worktree [name] or --main] [prompt]",
+        "starts over, perhaps in a worktree",
+        new,
+        ("clear",),
+    ),
+    "sessions": Command("", "lists the sessions of this folder", sessions),
     "goal": Command(
         "goal --check command, or pause, resume, stop", "works until a check passes", goal
     ),

@@ -6,7 +6,7 @@ from app.actions import actions
 from app.console.commands import SCREEN_ONLY, find_plain
 from app.console.plain import help_text
 
-IN_THE_LOOP = {"help", "new", "clear", "sessions", "resume", "continue", "exit", "quit", "q"}
+IN_THE_LOOP = {"help", "resume", "continue", "exit", "quit", "q"}
 """Commands that the conversation itself handles."""
 
 

@@ -64,6 +64,21 @@ def test_a_cap_can_be_set_before_the_first_prompt(
     assert len(scripted.server.requests) == 1
 
 
+def test_a_worktree_is_begun_listed_and_left(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    folder = repository(installed)
+    scripted.server.always(answer(Text("There.")))
+    typed = "/new --worktree fix go\n/sessions\n/new --main\n!pwd\n/new --main\n/exit\n"
+    printed = in_worktree(installed, typed, "--plain")
+    assert re.search(r"Working in .*/worktrees/.*/fix\.\n", printed)
+    assert "There." in printed
+    assert re.search(r"ses_\w+  go  \d\d:\d\d   1 turn", printed)
+    assert f"Working in {folder}." in printed
+    assert f"\n{folder}\n" in printed
+    assert "This session is not in a worktree." in printed
+
+
 def test_a_loop_repeats_until_it_is_interrupted(
     installed: InstalledProgram, scripted: ServerThread
 ) -> None:
