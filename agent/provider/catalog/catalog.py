@@ -52,6 +52,9 @@ class Catalog:
         self.preferences = preferences or ModelPreferences()
         self.access = ProviderAccess(providers, env, keys, disabled)
         self.model_lists = model_lists or ModelListCache()
+        self._made: dict[tuple[str, str], tuple[object, ModelInfo]] = {}
+        """The models that were asked for, with what they were made from: a step asks for its model
+        twenty times."""
 
     def model(self, full_name: str) -> ModelInfo:
         """Return the model *full_name*. Raises ``ModelNotFound`` with the nearest names."""
@@ -194,6 +197,15 @@ class Catalog:
         return listed
 
     def _model_info(self, provider: str, name: str) -> ModelInfo:
+        transport = self.access.transport_of(provider)
+        made_from = (self._settings.get(provider), self.model_lists.revision, transport)
+        known = self._made.get((provider, name))
+        if known is None or known[0] != made_from:
+            known = made_from, self._make_model_info(provider, name)
+            self._made[provider, name] = known
+        return known[1]
+
+    def _make_model_info(self, provider: str, name: str) -> ModelInfo:
         spec = KNOWN_PROVIDERS.get(provider)
         settings = self.access.settings_of(provider)
         own = settings.models.get(name) or ModelSettings()

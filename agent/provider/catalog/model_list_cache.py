@@ -28,8 +28,19 @@ class ModelListCache:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._fetched: dict[str, dict[str, ModelFacts]] | None = None
-        self.local_servers: Mapping[str, Mapping[str, ModelFacts]] = {}
+        self._local_servers: Mapping[str, Mapping[str, ModelFacts]] = {}
+        self.revision = 0
+        """The number of changes of the lists."""
+
+    @property
+    def local_servers(self) -> Mapping[str, Mapping[str, ModelFacts]]:
         """The models of local servers by provider, set when the search for these ends."""
+        return self._local_servers
+
+    @local_servers.setter
+    def local_servers(self, found: Mapping[str, Mapping[str, ModelFacts]]) -> None:
+        self._local_servers = found
+        self.revision += 1
 
     def models(self, provider: str) -> Mapping[str, ModelFacts]:
         """Return the listed models of *provider* by id, none if its list was never fetched."""
@@ -44,6 +55,7 @@ class ModelListCache:
         """
         lists = self._lists()
         lists[provider] = dict(models)
+        self.revision += 1
         if self._path is None:
             return
         written: JsonObject = {

@@ -177,3 +177,16 @@ async def test_no_key_is_sent_to_a_local_port(server: Server, tmp_path: Path) ->
     seen = [request for request in server.requests if request.method == "GET"]
     assert seen
     assert all("authorization" not in request.headers for request in seen)
+
+
+def test_a_known_model_follows_changes_of_lists_and_settings() -> None:
+    own = ProviderSettings(id="acme", base_url="http://one.example/v1")
+    catalog = Catalog({"acme": own}, None, {})
+    assert catalog.model("acme/m") is catalog.model("acme/m")
+    assert catalog.model("acme/m").context_limit is None
+    catalog.model_lists.store("acme", {"m": ModelFacts(context_limit=10)})
+    assert catalog.model("acme/m").context_limit == 10
+    catalog.model_lists.local_servers = {"acme": {"m": ModelFacts(context_limit=20)}}
+    assert catalog.model("acme/m").context_limit == 20
+    catalog.add_provider(ProviderSettings(id="acme", base_url="http://two.example/v1"))
+    assert catalog.model("acme/m").base_url == "http://two.example/v1"
