@@ -12,11 +12,13 @@ WORDS = re.compile(r"[A-Za-z’']{2,}.*\s.*[A-Za-z’']{2,}|^[A-Z][a-z]+[.?!]?$"
 
 CODE = re.compile(
     r"^\s*[.#\w-]+\s*(\{|,|>)|[;{]\s*$|^(SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|BEGIN|ALTER)\b"
-    r"|\\[dsSwb]|\(\?|^[\w.-]+/[\w.+-]+$|<[a-z-]+[ />]"
+    r"|\\[dsSwb]|\(\?|\)\?|\.\?|\{0,|^[\w.-]+/[\w.+-]+$|<[a-z-]+[ />]"
 )
 """Style sheets, SQL, regular expressions, media types and markup."""
 
-SILENT_CALLS = frozenset({"compile", "getLogger", "spawn", "TypeVar", "NewType", "Literal"})
+SILENT_CALLS = frozenset(
+    {"cast", "compile", "getLogger", "lazy_pattern", "spawn", "TypeVar", "NewType", "word_set"}
+)
 """Functions whose texts no user sees."""
 
 PROSE = re.compile(r"\b(the|a|is|it|of|to|not|cannot)\b", re.IGNORECASE)
@@ -72,6 +74,12 @@ def _invisible(tree: ast.Module) -> Iterator[ast.AST]:
                 yield annotation
             case ast.FunctionDef(returns=ast.expr() as returns):
                 yield returns
+            case ast.AsyncFunctionDef(returns=ast.expr() as returns):
+                yield returns
+            case ast.Subscript(slice=ast.expr() as key, ctx=ast.Load()):
+                yield key
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=names):
+                yield names
             case _:
                 pass
 
