@@ -8,6 +8,7 @@ that is no longer kept, the current state of the sessions that changed since.
 
 import asyncio
 import json
+import math
 import secrets
 import time
 from collections import deque
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 
 from agent.records import events
 from agent.records.background import ShellInfo
+from agent.records.errors import StoreError
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Message, Part, Session, is_open
@@ -62,9 +64,16 @@ class Reader:
         self._ready = asyncio.Event()
         self.known: set[str] = set()
         """The open messages and parts that the client knows."""
-        self.closed = False
+        self._over = False
+
+    @property
+    def closed(self) -> bool:
+        """True once nothing more can be read."""
+        return self._over and not self._queue
 
     def put(self, event: Encoded) -> None:
+        if self._over:
+            return
         self._queue.append(event)
         self._size += len(event.data)
         if self._size > READER_LIMIT:
@@ -72,8 +81,12 @@ class Reader:
         self._ready.set()
 
     def close(self) -> None:
-        self.closed = True
         self._queue.clear()
+        self.finish()
+
+    def finish(self) -> None:
+        """End once the queued events are read."""
+        self._over = True
         self._ready.set()
 
     async def take(self, timeout: float) -> list[Encoded]:
@@ -86,7 +99,7 @@ class Reader:
         taken = list(self._queue)
         self._queue.clear()
         self._size = 0
-        if not self.closed:
+        if not self._over:
             self._ready.clear()
         return taken
 
@@ -118,17 +131,17 @@ class EventFeed:
         self._open_parts: dict[str, _OpenPart] = {}
         self._open_messages: dict[str, Message] = {}
         self._sessions: dict[str, Session] = {}
-        self._changed: dict[str, int] = {}
+        self._changed = dict.fromkeys(runtime.recovered, 0)
         self._summaries: set[asyncio.Task[None]] = set()
         self._subscription = runtime.bus.subscribe()
         self._task = asyncio.create_task(self._follow(), name="event feed")
 
     async def close(self) -> None:
-        """End the streams of all readers."""
+        """End the streams of all readers, once they have read what was sent."""
         self._subscription.close()
         await asyncio.gather(self._task, *self._summaries, return_exceptions=True)
         for reader in tuple(self._readers):
-            reader.close()
+            reader.finish()
 
     def event_id(self, event: Encoded) -> str:
         """Return the id by which a reader names the last event that it got."""
@@ -183,7 +196,10 @@ class EventFeed:
     async def _summarize(self, ended: events.SessionIdle) -> None:
         """Send the prompt of a turn again, with what the turn edited."""
         runtime = self._runtime
-        page = await runtime.store.page(ended.session_id, limit=STATE_MESSAGES)
+        try:
+            page = await runtime.store.page(ended.session_id, limit=STATE_MESSAGES)
+        except StoreError:
+            return  # it was closed meanwhile
         edits = shapes.turn_edits(page.messages).get(ended.turn_id)
         prompts = (item.message for item in page.messages if item.message.role == "user")
         prompt = next((one for one in prompts if one.turn_id == ended.turn_id), None)
@@ -373,10 +389,15 @@ class EventFeed:
             case _:
                 pass  # queues and background tasks have no event there
 
-    async def _put_state(self, reader: Reader, last: int) -> None:
+    async def put_recovered(self, reader: Reader) -> None:
+        """Hand the sessions whose turn ended with an earlier program to *reader*, which perhaps
+        saw it begin."""
+        await self._put_state(reader, -1, before=1)
+
+    async def _put_state(self, reader: Reader, last: int, *, before: float = math.inf) -> None:
         """Hand the sessions that changed after event number *last* to a reader."""
         runtime = self._runtime
-        for session_id in [key for key, number in self._changed.items() if number > last]:
+        for session_id in [key for key, at in self._changed.items() if last < at < before]:
             session = await runtime.store.session(session_id)
             page = await runtime.store.page(session_id, limit=STATE_MESSAGES)
             reader.put(self._encode("session.updated", self._session_properties(session)))

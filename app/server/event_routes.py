@@ -69,6 +69,8 @@ class EventStreams:
         async def chunks() -> AsyncGenerator[bytes]:
             with self.folders.reader_of_all() as reader:
                 yield CONNECTED_EVERYWHERE
+                for folder in self.folders.all():
+                    await folder.feed.put_recovered(reader)
                 async for chunk in self._lines(reader, _with_directory, ALIVE_EVERYWHERE):
                     yield chunk
 

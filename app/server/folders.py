@@ -131,12 +131,12 @@ class Folders:
                 folder.feed.disconnect(reader)
 
     async def close(self) -> None:
-        """End all streams, then all turns."""
+        """End all turns, then all streams: clients see how the turns ended."""
         self._closing = True
+        await self._pool.close()
         for folder in self._open.values():
             await folder.feed.close()
         self._open.clear()
-        await self._pool.close()
 
     def _added(self, runtime: Runtime) -> Folder:
         key = str(runtime.directory)

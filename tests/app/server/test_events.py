@@ -2,8 +2,15 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+import pytest
+
+from agent.bus import Bus
 from agent.records import events
+from agent.records.messages import AssistantMessage, TextPart, UserMessage
+from agent.store.store import Store
 from app.server import event_feed
 from app.server.event_feed import Reader
 from tests.app.server.conftest import Served
@@ -157,3 +164,70 @@ async def test_editor_plugins_get_lines_of_data_alone(served: Served) -> None:
             assert line == "" or json.loads(line.removeprefix("data: "))["type"]
             if session in line:
                 break
+
+
+@pytest.mark.parametrize("path", ["/event", "/global/event"])
+async def test_clients_see_how_turns_end_with_the_server(served: Served, path: str) -> None:
+    served.model.script(answer(Call("bash", {"command": "echo hi"}), Finish("calls")))
+    session = await served.session()
+    async with served.stream(path=path) as stream:
+        await served.send(session, "go")
+        await stream.until(lambda found: "permission.asked" in str(found.events))
+        await served.stop()
+        await stream.until(lambda found: "session.idle" in str(found.events))
+    ended = [event.get("payload", event) for event in stream.events]
+    names = [event["type"] for event in ended]
+    asked = ended[names.index("permission.asked")]["properties"]
+    replied = ended[names.index("permission.replied")]["properties"]
+    assert (replied["requestID"], replied["reply"]) == (asked["id"], "reject")
+    assert ended[names.index("session.idle")]["properties"]["outcome"] == "cancelled"
+    tools = [event["properties"]["part"] for event in ended if "part" in event["properties"]]
+    assert [part["state"]["status"] for part in tools if part["type"] == "tool"][-1] == "error"
+
+
+async def test_clients_see_how_a_turn_ended_that_a_crash_interrupted(served: Served) -> None:
+    session = await served.session()
+    await served.stop()
+    async with open_store(served) as store:
+        now = (await store.session(session)).created
+        user = UserMessage(
+            id="msg_1",
+            session_id=session,
+            created=now,
+            agent="build",
+            model="scripted/model-1",
+            turn_id="trn_1",
+        )
+        step = AssistantMessage(
+            id="msg_2",
+            session_id=session,
+            created=now,
+            parent_id="msg_1",
+            turn_id="trn_1",
+            step=1,
+            agent="build",
+            model="scripted/model-1",
+        )
+        part = TextPart(
+            id="prt_1", session_id=session, message_id="msg_2", text="Half a se", started=now
+        )
+        await store.save(user)
+        await store.save(step, part)
+    await served.start()
+    await served.session()  # opens the folder
+    async with served.stream(path="/global/event") as stream:
+        await stream.until(lambda found: "session.idle" in str(found.events))
+    sent = [event["payload"]["properties"] for event in stream.events if "directory" in event]
+    infos = {one["info"]["id"]: one["info"] for one in sent if "info" in one}
+    assert "completed" in infos["msg_2"]["time"]
+    parts = [one["part"] for one in sent if "part" in one]
+    assert [(part["text"], "end" in part["time"]) for part in parts] == [("Half a se", True)]
+
+
+@asynccontextmanager
+async def open_store(served: Served) -> AsyncIterator[Store]:
+    store = await Store.open(served.home / "data" / "sessions.db", Bus())
+    try:
+        yield store
+    finally:
+        await store.close()
