@@ -161,8 +161,8 @@ COLUMN_CELLS = 10
 COST_CELLS = 9
 NO_USAGE = "The provider has reported no usage yet."
 
-COST_COLUMNS_BY_WIDTH = ((80, COST_COLUMNS), (60, COST_COLUMNS[:4]))
-"""The columns shown from a width on; narrower pages show two of them."""
+COST_COLUMNS_BY_WIDTH = ((80, COST_COLUMNS), (60, COST_COLUMNS[:4]), (44, COST_COLUMNS[::3]))
+"""The columns shown from a width on; narrower pages show none of them."""
 
 UNPRICED = 'Some calls have no known price. A model\'s "cost" in the settings sets one.'
 
@@ -171,9 +171,7 @@ def cost_text(costs: "SessionCosts", width: int) -> Content:
     """Return the whole page, *width* cells wide, without columns that do not fit."""
     if not costs.models:
         return Content.styled(NO_USAGE, "$tone-muted")
-    columns = next(
-        (shown for least, shown in COST_COLUMNS_BY_WIDTH if width >= least), COST_COLUMNS[::3]
-    )
+    columns = next((shown for least, shown in COST_COLUMNS_BY_WIDTH if width >= least), ())
     lines = [_cost_headline(costs), *_caching(costs), Content("")]
     lines += _table("By purpose", costs.purposes, columns, width)
     lines.append(Content(""))

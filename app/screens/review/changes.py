@@ -58,6 +58,8 @@ class ReviewState:
     send: bool = False
 
 
+MIN_PATH = 16
+"""Cells for the title and the path, from which on the totals of all files are shown too."""
 NOTHING_REVERTED: frozenset[int] = frozenset()
 NEW_REVIEW = ReviewState()
 NO_CHOICE = HunkLabels()
@@ -204,12 +206,12 @@ class ChangesScreen(Dialog[ReviewState]):
         path = sanitize_line(block.path)
         if block.moved_from:
             path += f" (from {sanitize_line(block.moved_from)})"
-        right = Content.assemble(
-            (f"  {place}  ", "$tone-muted"),
-            (f"+{added}", "$tone-ok"),
-            (f" −{removed}", "$tone-err"),
-            (f"   {count(len(self._comments), 'comment')}" if self._comments else "", "bold"),
-        )
+        comments = f"   {count(len(self._comments), 'comment')}" if self._comments else ""
+        totals = ((f"+{added}", "$tone-ok"), (f" −{removed}", "$tone-err"))
+        shown = (f"  {place}  ", "$tone-muted"), *totals, (comments, "bold")
+        right = Content.assemble(*shown)
+        if self.size.width - 4 - right.cell_length < MIN_PATH:  # the list has the numbers
+            right = Content.assemble(shown[0], (comments.strip(), "bold"))
         room = max(10, self.size.width - 4 - right.cell_length)
         name = cut(path, max(8, room - 12))
         title = cut(f"{self._title}: ", max(0, room - cell_len(name)))
