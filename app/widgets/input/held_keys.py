@@ -9,7 +9,7 @@ TypedEvent = events.Key | events.Paste
 
 @dataclass(slots=True, eq=False)
 class HeldKeys:
-    """What was typed since a command was called, which may open a screen that it is for.
+    """The keys since a command was called, which may open a screen that they are for.
 
     Text is typed into the prompt, where the user sees it; Enter and all that follows it is kept.
     """

@@ -87,7 +87,7 @@ async def test_plan_edits_only_its_plan_file_with_permission(
         outside, redirected, plan = await harness.tools(session)
         for refused in (outside, redirected):
             assert isinstance(refused.state, Failed)
-            assert "edit of `app.py` is denied" in refused.state.error
+            assert "`app.py` (edit) is denied" in refused.state.error
         assert isinstance(plan.state, Completed)
         assert not (harness.folder / "app.py").exists()
         assert (harness.folder / PLAN).read_text() == "# Move\n"

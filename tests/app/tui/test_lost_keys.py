@@ -8,25 +8,17 @@ from typing import Any
 import pytest
 from textual import events
 
-from agent.records.messages import ToolPart, UserMessage
+from agent.records.messages import ToolPart
 from agent.runtime.runtime import Runtime
 from app.screens.help import HelpScreen
 from app.screens.undo import UndoScreen
 from app.startup.launch import LaunchOptions, load_runtime
 from app.toolkit.key_parser import EscapeBegun, EscapeTakenBack
 from app.tui.app import OpencodeApp
-from app.widgets.transcript.message_lines import user_text
 from tests.app.conftest import Running, Starter
+from tests.app.tui.typing_steps import messages, press_at_once
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Text, answer
-
-
-def messages(running: Running) -> list[str]:
-    """Return the user's messages of the open session."""
-    view = running.app.controller.live.view
-    entries = [view.entry(message_id) for message_id in view.message_ids] if view else []
-    users = [entry for entry in entries if entry and isinstance(entry.message, UserMessage)]
-    return [user_text(entry.parts) for entry in users]
 
 
 async def test_typing_arrives_in_a_terminal_that_reports_no_focus(start: Starter) -> None:
@@ -203,13 +195,6 @@ async def test_another_command_after_undo_leaves_the_restored_text(
         await running.type("/of all", "enter")
         await running.until_shown("changed now")
         assert messages(running) == ["a first try/of all"]
-
-
-def press_at_once(running: Running, *keys: str) -> None:
-    """Press *keys* without waiting for what each of them does, as a fast typist."""
-    for key in keys:
-        name = {"/": "slash", "?": "question_mark", " ": "space"}.get(key, key)
-        running.app.post_message(events.Key(name, key if len(key) == 1 else None))
 
 
 async def test_what_is_typed_right_after_a_completed_command_stays(start: Starter) -> None:

@@ -15,7 +15,7 @@ from app.screens.base.small_dialogs import ApiKeyScreen, ConfirmScreen
 from app.screens.help import HelpScreen
 from app.screens.model import ModelScreen
 from tests.app.conftest import Running, Starter
-from tests.app.tui.test_lost_keys import messages, press_at_once
+from tests.app.tui.typing_steps import messages, press_at_once
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer
 
