@@ -46,11 +46,12 @@ class Watchdog:
             return False
         try:
             os.write(self._pipe, lines.encode())
-        except OSError:  # the process was ended, or is stopped
+        except BlockingIOError:  # the process is stopped; closed, the pipe would have all ended
+            self._pipe = -1
+        except OSError:  # the process was ended
             os.close(self._pipe)
             self._pipe = -1
-            return False
-        return True
+        return self._pipe >= 0
 
     def _start(self) -> None:
         reading, writing = os.pipe()

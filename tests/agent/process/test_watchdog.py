@@ -21,9 +21,14 @@ PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
 from agent.process import Capture, Command, SpillStore, start
+from agent.process.watchdog import watch
 
 async def main(folder):
     while line := await asyncio.to_thread(sys.stdin.readline):
+        if line == "fill\\n":
+            for _ in range(10_000):
+                watch("cal_fill")
+            continue
         command = Command(
             argv=("bash", "-c", line),
             directory=folder,
@@ -87,6 +92,23 @@ def test_commands_end_with_a_killed_program(
     command = run(program, tmp_path, line)
     program.kill()
     assert os.read(command, 1) == b""
+
+
+def test_commands_go_on_if_the_process_is_stopped(
+    program: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """Another one takes over once the pipe is full, and the first ends nothing."""
+    first_command = run(program, tmp_path, LINES["a child"])
+    first = watchdog_of(program)
+    os.kill(first, signal.SIGSTOP)
+    assert program.stdin is not None
+    program.stdin.write("fill\n")
+    program.stdin.flush()
+    command = run(program, tmp_path, LINES["a child"])
+    os.kill(first, signal.SIGCONT)
+    assert select.select([first_command, command], [], [], 0.5)[0] == []
+    program.kill()
+    assert os.read(first_command, 1) == os.read(command, 1) == b""
 
 
 def test_another_process_watches_if_the_first_is_ended(
