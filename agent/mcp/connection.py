@@ -244,9 +244,9 @@ class Connection:
                 self.owner.listed(client, listing)
             except TimeoutError:
                 seconds = self.server.connect_timeout
-                self.owner.listing_failed(f"Its lists did not come within {seconds:g} seconds.")
+                self.owner.listing_failed(f"It did not list its tools within {seconds:g} seconds.")
             except ToolError as error:
-                self.owner.listing_failed(f"Its lists cannot be read: {error}")
+                self.owner.listing_failed(f"The list of its tools cannot be read: {error}")
             except ConnectionLost:
                 self.gone.set()
                 return

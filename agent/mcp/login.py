@@ -36,7 +36,7 @@ _PAGE = (
     "<!doctype html><meta charset=utf-8><title>opencode-py</title>"
     "<p style='font:16px sans-serif;margin:4em'>{}</p>"
 )
-DONE = "opencode-py has what it needs. You can close this page."
+DONE = "opencode-py has received the login. You can close this page."
 FAILED = "The login was refused. You can close this page."
 
 

@@ -21,6 +21,15 @@ IDLE_TIMEOUT = 120.0
 """Seconds that a call can go without a progress message."""
 
 ServerState = Literal["disabled", "connecting", "connected", "needs auth", "failed"]
+
+STATE_LABELS: Mapping[ServerState, str] = {
+    "connected": "connected",
+    "connecting": "connecting…",
+    "needs auth": "needs a login",
+    "failed": "failed",
+    "disabled": "off",
+}
+"""The states in words."""
 Transport = Literal["stdio", "http", "sse"]
 
 

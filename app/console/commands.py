@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from agent.mcp.records import STATE_LABELS
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.requests import PermissionMode
 from app.console.more_commands import MORE_COMMANDS, WIDTH, Command, Console, open_session
@@ -310,7 +311,8 @@ async def _servers(console: Console, argument: str) -> None:
     del argument
     statuses = console.runtime.mcp.statuses()
     for status in statuses:
-        console.say(f"{status.server.name}: {status.state} {status.reason}".rstrip())
+        state = STATE_LABELS[status.state]
+        console.say(f"{status.server.name}: {state} {status.reason}".rstrip())
     if not statuses:
         console.say("No MCP server is configured.")
 

@@ -61,7 +61,7 @@ def help_text() -> str:
     """Return the help: a line for each command that is not explained in ``HELP``, and the reasons
     for those that are missing."""
     rows = (
-        f"/{name} {command.argument}".rstrip() + f" {command.summary}"
+        f"/{name} {command.argument}".rstrip() + f": {command.summary}"
         for name, command in COMMANDS.items()
     )
     missing = (f"{each.names}: {each.reason}." for each in SCREEN_ONLY)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from agent.mcp.records import ServerStatus, ToolDefinition
+from agent.mcp.records import STATE_LABELS, ServerStatus, ToolDefinition
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line, without_colors
@@ -29,13 +29,6 @@ TONES = {
     "needs auth": "$tone-warn",
     "failed": "$tone-err",
     "disabled": "$tone-muted",
-}
-STATE_LABELS = {
-    "connected": "connected",
-    "connecting": "connecting…",
-    "needs auth": "needs a login",
-    "failed": "failed",
-    "disabled": "off",
 }
 LSP_GLYPHS = {"starting": "◐", "ready": "●", "failed": "✕", "ended": "○"}
 LSP_TONES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
-from agent.mcp.records import Server, ServerStatus
+from agent.mcp.records import STATE_LABELS, Server, ServerStatus
 from agent.mcp.token_store import TokenStore
 from agent.records.errors import ConfigError
 from app.cli.command_support import DONE, FAILED
@@ -118,7 +118,7 @@ async def _connect(server: Server, loaded: LoadedConfig) -> ServerStatus:
 
 def _show(status: ServerStatus) -> None:
     reason = f": {sanitize_line(status.reason)}" if status.reason else ""
-    state = "failed" if status.state == "connecting" else status.state
+    state = STATE_LABELS["failed" if status.state == "connecting" else status.state]
     print(f"{sanitize_line(status.server.name)}   {state}{reason}")
     if status.state == "needs auth" and status.server.uses_login:
         print(f"Log in with: opencode-py mcp auth {sanitize_line(status.server.name)}")

@@ -92,8 +92,8 @@ def parser() -> argparse.ArgumentParser:
         "run",
         "Send one prompt, print the answer and exit. Piped input is added to the prompt.",
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for lack of "
-        "permission, 4 a limit was reached, 130 interrupted. No one can be asked here: what the "
-        "rules do not allow is refused, unless --auto-approve or --auto allows it.",
+        "permission, 4 a limit was reached, 130 interrupted. No one can answer questions here: "
+        "what the rules do not allow is refused, unless --auto-approve or --auto allows it.",
     )
     add = result.add_argument
     # opencode starts a server for each run: here there is none that the port could be for.

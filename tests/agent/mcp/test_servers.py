@@ -147,7 +147,7 @@ async def test_changed_lists_that_never_come_are_reported(tmp_path: Path) -> Non
     async with open_mcp(tmp_path, server) as mcp:
         await mcp.call("mute_good")
         await mcp.until(lambda: bool(mcp.status("mute").problems))
-        assert mcp.status("mute").problems == ("Its lists did not come within 5 seconds.",)
+        assert mcp.status("mute").problems == ("It did not list its tools within 5 seconds.",)
         assert "seen" in (await mcp.call("mute_good")).output
 
 
