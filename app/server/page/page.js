@@ -101,6 +101,16 @@ function showSessions(sessions) {
     row.append(choice);
     return row;
   }));
+  markSessions();
+}
+
+/** Mark the sessions that work, and those that wait for an answer. */
+function markSessions() {
+  const asking = new Set([...state.requests.values()].map((each) => each.sessionID));
+  for (const choice of $("sessions").querySelectorAll("button")) {
+    const id = choice.dataset.session;
+    choice.dataset.mark = asking.has(id) ? "asks" : state.busy.has(id) ? "works" : "";
+  }
 }
 
 async function open(id) {
@@ -131,7 +141,7 @@ function messageElement(message) {
   const made = element("article", `message ${message.info.role}`);
   made.id = message.info.id;
   for (const part of message.parts.values()) {
-    const shown = partElement(part);
+    const shown = partElement(part, message.info.role);
     if (shown) made.append(shown);
   }
   const error = message.info.error;
@@ -139,14 +149,14 @@ function messageElement(message) {
   return made;
 }
 
-function partElement(part) {
-  const shown = partBody(part);
+function partElement(part, role) {
+  const shown = partBody(part, role);
   if (shown) shown.dataset.part = part.id;
   return shown;
 }
 
-function partBody(part) {
-  if (part.type === "text" && !part.synthetic) return textElement(part.text);
+function partBody(part, role) {
+  if (part.type === "text" && !part.synthetic) return role === "user" ? element("div", "text", part.text) : markdownElement(part.text);
   if (part.type === "reasoning" && part.text) return element("div", "text reasoning", part.text);
   if (part.type === "file") return element("div", "quiet", `Attached ${part.filename ?? part.mime}`);
   if (part.type === "compaction") return element("div", "quiet", "The conversation was compacted.");
@@ -154,21 +164,71 @@ function partBody(part) {
   return null;
 }
 
-/** Show text with its fenced code; everything is text, nothing is markup. */
-function textElement(text) {
-  const made = element("div");
+/** Show Markdown: code, headings, lists and paragraphs. Markup in it stays text. */
+function markdownElement(text) {
+  const made = element("div", "markdown");
   text.split(/^```.*$/m).forEach((piece, index) => {
-    const content = piece.replace(/^\n|\n$/g, "");
-    if (content) made.append(element(index % 2 ? "pre" : "div", index % 2 ? "" : "text", content));
+    if (index % 2) made.append(element("pre", "", piece.replace(/^\n|\n$/g, "")));
+    else for (const block of piece.split(/\n\s*\n/)) if (block.trim()) made.append(...blockElements(block.trim()));
   });
   return made;
+}
+
+const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+/;
+
+/** Yield the elements of lines without a blank one between them. */
+function* blockElements(block) {
+  let open = null;
+  for (const line of block.split("\n")) {
+    const heading = line.match(/^#{1,6}\s+(.*)/);
+    const item = line.match(ITEM);
+    const kind = heading ? "h3" : item ? (item[1] ? "ol" : "ul") : "p";
+    if (!heading && open?.localName.endsWith("l") && (kind === open.localName || kind === "p")) {
+      if (item) open.append(inlineElement("li", line.replace(ITEM, "")));
+      else open.lastChild.append("\n", ...inlinePieces(line.trim()));
+      continue;
+    }
+    if (!heading && open?.localName === "p" && kind === "p") {
+      open.append("\n", ...inlinePieces(line));
+      continue;
+    }
+    if (open) yield open;
+    open = heading ? inlineElement("h3", heading[1]) : item ? element(kind) : inlineElement("p", line);
+    if (item) {
+      if (item[1]) open.start = Number(item[1]);
+      open.append(inlineElement("li", line.replace(ITEM, "")));
+    }
+  }
+  if (open) yield open;
+}
+
+function inlineElement(name, text) {
+  const made = element(name, "text");
+  made.append(...inlinePieces(text));
+  return made;
+}
+
+function* inlinePieces(text) {
+  for (const piece of text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\(https?:[^)\s]+\))/)) {
+    const link = piece.match(/^\[([^\]]+)\]\((https?:.+)\)$/);
+    if (link) {
+      const made = element("a", "", link[1]);
+      Object.assign(made, { href: link[2], target: "_blank", rel: "noreferrer" });
+      yield made;
+    } else if (/^`.+`$/.test(piece)) yield element("code", "", piece.slice(1, -1));
+    else if (/^\*\*.+\*\*$/.test(piece)) yield element("strong", "", piece.slice(2, -2));
+    else if (piece) yield piece;
+  }
 }
 
 function toolElement(part) {
   const { status, input, output, error, metadata, title } = part.state;
   const made = element("details");
   const what = title || input.command || input.filePath || input.pattern || "";
-  made.append(element("summary", status === "error" ? "failed" : "", `${part.tool} ${what} — ${status}`));
+  const row = element("summary", status === "error" ? "failed" : "");
+  row.append(element("strong", "", part.tool), ` ${what}`);
+  if (status !== "completed") row.append(element("span", "quiet", ` ${{ error: "failed", pending: "starting" }[status] ?? status}`));
+  made.append(row);
   if (metadata?.diff) made.append(diffElement(metadata.diff));
   else made.append(element("pre", "", error ?? output ?? metadata?.output ?? JSON.stringify(input, null, 2)));
   return made;
@@ -196,6 +256,7 @@ async function showReview() {
 
 function showRequests() {
   $("requests").replaceChildren(...[...state.requests.values()].map((each) => (each.questions ? questionElement(each) : permissionElement(each))));
+  markSessions();
 }
 
 function permissionElement(request) {
@@ -267,6 +328,7 @@ function showStatus(text) {
   const busy = state.session && state.busy.has(state.session.id);
   $("status").textContent = text ?? (busy ? "working" : "ready");
   $("stop").hidden = !busy;
+  markSessions();
 }
 
 $("new").addEventListener("click", () => attempt(async () => {

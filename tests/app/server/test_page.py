@@ -97,3 +97,50 @@ async def send_form(page: Page) -> None:
         "[...document.querySelectorAll('.request button')]"
         ".find((each) => each.innerText === 'Send').click()"
     )
+
+
+MARKDOWN = """## Found [it]
+
+The **cause** is in `read_rows`:
+
+- first <b>item</b>
+- second, see [the docs](https://example.org/a)
+  and more
+
+1. one
+2. two
+
+```python
+x = "**not bold**"
+```
+"""
+
+
+async def test_markdown_is_shown_and_markup_in_it_is_text(served: Served, tmp_path: Path) -> None:
+    served.model.script(answer(Text(MARKDOWN), Finish("end")))
+    session = await served.session()
+    await served.call("PATCH", f"/session/{session}", {"title": "a very long title " * 9})
+    await served.send(session, "why **so**?")
+    address = f"{served.address}/#token={TOKEN}"
+    async with browser_page(address, tmp_path / "profile") as page:
+        await page.resize(*DESKTOP)
+        await page.until_shown("not bold")
+        await page.until_shown("ready")
+
+        async def texts(found: str) -> list[str]:
+            script = (
+                f"[...document.querySelectorAll('#transcript {found}')].map((e) => e.innerText)"
+            )
+            return await page.run(script)
+
+        assert await texts(".user") == ["why **so**?"]
+        assert await texts("h3") == ["Found [it]"]
+        assert await texts("strong") == ["cause"]
+        assert await texts("p > code") == ["read_rows"]
+        assert await texts("ul > li") == ["first <b>item</b>", "second, see the docs\nand more"]
+        assert await texts("ol > li") == ["one", "two"]
+        assert await texts("pre") == ['x = "**not bold**"']
+        link = await page.run("document.querySelector('#transcript a').href")
+        assert link == "https://example.org/a"
+        side = "document.getElementById('sidebar')"
+        assert await page.run(f"{side}.scrollWidth <= {side}.clientWidth")
