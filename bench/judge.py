@@ -28,17 +28,16 @@ from typing import Protocol
 from agent.mcp.tool import arguments_text, mcp_need
 from agent.permission.judging import reason_to_ask
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
-from agent.permission.sandbox.grants import grant_of
-from agent.permission.shell.analysis import analyze
-from agent.permission.shell.debug_verdicts import Case as RuleCase
-from agent.permission.shell.debug_verdicts import evaluate_case
+from agent.permission.sandbox.command_policy import grant_of
+from agent.permission.shell.analysis import Case as RuleCase
+from agent.permission.shell.analysis import analyze, evaluate_case
 from agent.provider.client import ModelRequest, complete
 from agent.provider.usage_parsing import cost as cost_of
 from agent.records.blocks import Block, ShellBlock, TextBlock
+from agent.records.decisions import Verdict
 from agent.records.errors import OpencodePyError
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed, PermissionRequest
 from agent.records.usage import Usage
-from agent.records.verdicts import Verdict
 from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.judge import SECONDS, judged
 from agent.session.subagents.completions import MIN_REASONING_OUTPUT

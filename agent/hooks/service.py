@@ -6,9 +6,17 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from agent.bus import Bus
-from agent.hooks.conditions import concerns, is_for
 from agent.hooks.execution import HookFailed, HookPrograms, run_hook
-from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent, merge_answers
+from agent.hooks.records import (
+    NO_ANSWER,
+    Hook,
+    HookAnswer,
+    HookCall,
+    HookEvent,
+    concerns,
+    is_for,
+    merge_answers,
+)
 from agent.records.events import Notice, PluginFailed
 from agent.records.json import JsonObject
 from agent.redact import without_known_secrets

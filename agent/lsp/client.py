@@ -12,8 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from agent.lsp.connection import Connection, RequestRefused, ServerGone, ServerProcess
-from agent.lsp.records import SEVERITIES, Diagnostic, Location, LspState, LspStatus, ServerSpec
+from agent.lsp.connection import (
+    SEVERITIES,
+    Connection,
+    Diagnostic,
+    Location,
+    LspState,
+    LspStatus,
+    RequestRefused,
+    ServerGone,
+    ServerProcess,
+    ServerSpec,
+)
 from agent.records.json import Json, JsonObject
 
 SYMBOL_KINDS = (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.config.settings_schema import Config
+from agent.lsp.connection import Diagnostic
 from agent.lsp.formatters import Formatter, active_formatters
-from agent.lsp.records import Diagnostic
 from agent.lsp.servers import active_servers
 from agent.lsp.service import LspService
 from agent.permission.sandbox.service import CommandSandbox

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from agent.config.settings_schema import LspServerConfig
-from agent.lsp.records import ServerSpec
+from agent.lsp.connection import ServerSpec
 
 _JS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _PY = (".py", ".pyi")

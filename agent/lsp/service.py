@@ -12,8 +12,7 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.lsp.client import LspClient
-from agent.lsp.connection import RequestRefused, ServerGone
-from agent.lsp.records import Diagnostic, LspStatus, ServerSpec
+from agent.lsp.connection import Diagnostic, LspStatus, RequestRefused, ServerGone, ServerSpec
 from agent.records.events import LspChanged
 from agent.records.json import Json, JsonObject
 

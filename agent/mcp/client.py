@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
 
+from agent.installation import own_version
 from agent.mcp.records import (
     Blob,
     ConnectionLost,
@@ -34,10 +35,9 @@ from agent.mcp.records import (
 )
 from agent.mcp.sampling import SampleMessage, SampleRequest, SamplingRefused
 from agent.mcp.transports import ConnectionHost, TransportState, open_transport
-from agent.records.distribution import own_version
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 SAMPLING_REFUSED = -1
 """The error code for a prompt that the user rejected."""

@@ -10,7 +10,7 @@ from agent.records.ids import new_id
 from agent.records.json import JsonObject
 from agent.records.requests import FormField, Question, QuestionOption, QuestionReply
 from agent.tools.core.base import ToolContext
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 MAX_FIELDS = 30
 MAX_TRIES = 3

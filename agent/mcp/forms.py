@@ -12,7 +12,7 @@ from datetime import datetime
 from agent.mcp.schemas import faults_of
 from agent.records.json import Json, JsonObject
 from agent.records.requests import FormField
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 _CHOICE_KEYWORDS = frozenset({"enum", "enumNames", "oneOf", "anyOf", "items"})
 

@@ -13,7 +13,7 @@ from agent.records.errors import OpencodePyError, PermissionRejected
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
 from agent.tools.core.base import Completer, CompletionRequest, ToolContext
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 PERMISSION = "mcp_sampling"
 """The permission that rules name; the pattern is the server's name."""

@@ -28,7 +28,7 @@ from agent.permission.sandbox.service import SandboxUnavailable
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.base import ToolContext
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 if TYPE_CHECKING:  # loads the SDK
     from agent.mcp.client import McpClient

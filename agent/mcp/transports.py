@@ -24,7 +24,7 @@ from agent.mcp.records import Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.mcp.schemas import BadSchema, repaired
 from agent.records.json import Json, JsonObject
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 HTTP_TIMEOUT = 30.0
 """Seconds for an HTTP connection and for sending."""

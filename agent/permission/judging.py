@@ -12,11 +12,10 @@ from agent.permission.rules import (
     mentioned_denial,
     rule_for,
 )
-from agent.permission.sandbox.command_policy import temporary_folders
-from agent.permission.sandbox.grants import folder_of, unproven_commands
+from agent.permission.sandbox.command_policy import folder_of, temporary_folders, unproven_commands
+from agent.records.decisions import Verdict
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
 from agent.records.sandbox import SandboxGrant
-from agent.records.verdicts import Verdict
 
 
 class Judge(Protocol):

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from agent.permission.hard_links import Identity, kept_identities, shared_identity
 from agent.permission.patterns import PathPatterns, matches
+from agent.permission.protected import Identity, kept_identities, shared_identity
 from agent.permission.rules import DEFAULT, Rule
 from agent.records.frozen import frozen
 from agent.records.requests import EvaluatedNeed, PermissionNeed

@@ -32,14 +32,14 @@ from agent.permission.rules import (
     evaluate,
     strictest,
 )
-from agent.permission.sandbox.grants import (
+from agent.permission.sandbox.command_policy import (
     as_permission,
     grant_of,
     grant_of_reply,
     unproven_commands,
 )
 from agent.records.blocks import Block
-from agent.records.decisions import Decision
+from agent.records.decisions import Decision, Verdict
 from agent.records.errors import PermissionRejected
 from agent.records.events import PermissionAsked, PermissionModeChanged, PermissionReplied
 from agent.records.frozen import frozen
@@ -54,7 +54,6 @@ from agent.records.requests import (
 )
 from agent.records.sandbox import UNSANDBOXED as NO_SANDBOX
 from agent.records.sandbox import SandboxGrant
-from agent.records.verdicts import Verdict
 
 _STRICTNESS = ("allow", "ask", "deny")
 

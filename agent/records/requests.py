@@ -9,11 +9,10 @@ from dataclasses import field
 from typing import Literal
 
 from agent.records.blocks import Block
-from agent.records.decisions import DecisionSource
+from agent.records.decisions import DecisionSource, Verdict
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import SandboxGrant
-from agent.records.verdicts import Verdict
 
 Action = Literal["allow", "ask", "deny"]
 

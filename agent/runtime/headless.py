@@ -14,6 +14,7 @@ from typing import Protocol
 
 from agent.bus import Subscription
 from agent.permission.rules import ALLOWED_BY_NAME, matches
+from agent.records.decisions import explain_verdict
 from agent.records.errors import SessionNotFound
 from agent.records.events import (
     Event,
@@ -29,12 +30,11 @@ from agent.records.events import (
 from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
 from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest, Question
-from agent.records.verdicts import explain_verdict
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
 from agent.session.subagents.subagents import last_response
-from agent.session.turn.empty_responses import EMPTY, NOTHING
+from agent.session.turn.guards import EMPTY_RESPONSE, NOTHING
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
@@ -274,7 +274,7 @@ class HeadlessRun:
         costs = [step.cost for step in self._steps.values() if step.cost is not None]
         error = idle.error
         if idle.outcome == "completed" and not answer and error is None:
-            error = ErrorInfo(EMPTY, NOTHING)
+            error = ErrorInfo(EMPTY_RESPONSE, NOTHING)
         return HeadlessResult(
             outcome=idle.outcome,
             answer=answer,

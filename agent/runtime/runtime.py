@@ -39,8 +39,6 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionMode
 from agent.records.tool_facts import Answering
-from agent.runtime.folder_settings import read_settings
-from agent.runtime.models_and_agents import models_and_agents
 from agent.runtime.service_factories import (
     OpenedFolder,
     add_plugin_tools,
@@ -51,8 +49,10 @@ from agent.runtime.service_factories import (
     fallback_service,
     hook_service,
     judges,
+    models_and_agents,
     permission_service,
     plan_tools,
+    read_settings,
     search_engine,
     spending_service,
     subagent_infos,

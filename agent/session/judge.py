@@ -17,6 +17,7 @@ from agent.bus import Bus
 from agent.permission.rules import NETWORK
 from agent.provider.client import TextContent, UserTurn
 from agent.records.blocks import Block, DiffBlock, ShellBlock
+from agent.records.decisions import Verdict, VerdictAnswer, explain_verdict, judge_name
 from agent.records.errors import OpencodePyError
 from agent.records.events import Notice
 from agent.records.frozen import frozen
@@ -25,7 +26,6 @@ from agent.records.messages import TextPart, UserMessage
 from agent.records.requests import PermissionRequest
 from agent.records.sandbox import SandboxGrant
 from agent.records.usage import Usage
-from agent.records.verdicts import Verdict, VerdictAnswer, explain_verdict, judge_name
 from agent.session.prompt.templates import template
 from agent.session.subagents.completions import NO_MODEL, Completions
 from agent.store.store import Store

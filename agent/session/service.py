@@ -30,7 +30,6 @@ from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository, discard_undone
-from agent.session.shell_reports import ShellReports
 from agent.session.spending import Spending
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
@@ -38,7 +37,7 @@ from agent.session.turn.services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.session.undo import Undo
 from agent.session.user_compaction import CompactionRequests
-from agent.session.user_shell import UserShell
+from agent.session.user_shell import ShellReports, UserShell
 
 PAGE_SIZE = 400
 """Messages that a front end gets when it attaches; older ones are loaded on request."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
-from agent.documentation import documentation_folder
+from agent.installation import documentation_folder
 from agent.permission.rules import UNSANDBOXED
 from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
 from agent.process import (

@@ -29,8 +29,15 @@ from agent.tools.search.globs import (
     matcher,
     matches_hidden,
 )
-from agent.tools.search.newest_hits import LIMIT, PARTIAL, TIMED_OUT, Newest
-from agent.tools.search.searcher import Outcome, Searcher, find_rg
+from agent.tools.search.searcher import (
+    MAX_RESULTS,
+    PARTIAL,
+    TIMED_OUT,
+    Newest,
+    Outcome,
+    Searcher,
+    find_rg,
+)
 from agent.tools.search.tree import find_links, is_ignored
 from agent.tools.search.worker import SearchRequest
 
@@ -62,7 +69,7 @@ class GlobTool:
     """
 
     spec = ToolSpec(
-        name="glob", verb="Glob", aliases=("find_files",), variables={"limit": str(LIMIT)}
+        name="glob", verb="Glob", aliases=("find_files",), variables={"limit": str(MAX_RESULTS)}
     )
     args = GlobArgs
 

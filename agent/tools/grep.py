@@ -12,8 +12,7 @@ from typing import Any, Literal, cast
 from pydantic import AliasChoices, Field, model_validator
 
 from agent.files import printable
-from agent.permission.hard_links import Identity, kept_identities, shared_identity
-from agent.permission.protected import is_secret
+from agent.permission.protected import Identity, is_secret, kept_identities, shared_identity
 from agent.permission.read_rules import ReadRules
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
@@ -31,15 +30,18 @@ from agent.tools.files.paths import (
 )
 from agent.tools.search.file_types import fits_type, type_globs
 from agent.tools.search.globs import check_glob
-from agent.tools.search.newest_hits import (
-    LIMIT,
+from agent.tools.search.searcher import (
+    MAX_RECORD,
+    MAX_RESULTS,
     PARTIAL,
     TIMED_OUT,
     FoundLine,
     NewestMatches,
+    Outcome,
+    Searcher,
+    find_rg,
     mtime_of,
 )
-from agent.tools.search.searcher import MAX_RECORD, Outcome, Searcher, find_rg
 from agent.tools.search.tree import IgnoreRules, find_links, is_ignored
 from agent.tools.search.worker import SearchRequest
 
@@ -100,7 +102,7 @@ class GrepArgs(ToolArgs):
         default=False, description="Matches can span lines; . matches line breaks"
     )
     limit: int = Field(
-        default=LIMIT,
+        default=MAX_RESULTS,
         ge=0,
         validation_alias=AliasChoices("limit", "head_limit", "max_results"),
         description=f"Results to return, at most {MAX_LIMIT}",
@@ -127,7 +129,7 @@ class GrepPlan:
     root: ToolPath
     request: SearchRequest
     output: Output = "content"
-    limit: int = LIMIT
+    limit: int = MAX_RESULTS
     offset: int = 0
     rules: ReadRules | None = None
     """The rules for reading, None if they restrict nothing here."""

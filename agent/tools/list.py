@@ -24,7 +24,7 @@ from agent.tools.files.paths import (
     search_needs,
 )
 from agent.tools.search.globs import check_glob, matcher
-from agent.tools.search.newest_hits import LIMIT, mtime_of
+from agent.tools.search.searcher import MAX_RESULTS, mtime_of
 from agent.tools.search.tree import IgnoreRules, is_ignored
 
 MAX_FOLDER = 20_000
@@ -67,7 +67,7 @@ class ListTool:
         name="list",
         verb="List",
         aliases=("ls", "list_files", "list_dir", "list_directory"),
-        variables={"limit": str(LIMIT)},
+        variables={"limit": str(MAX_RESULTS)},
     )
     args = ListArgs
 
@@ -126,8 +126,8 @@ def _list(plan: ListPlan) -> Result:
 def _read_levels(top: _Node, reader: "_Reader") -> tuple[int, bool]:
     """Open folders breadth first. Return the number of shown entries, and whether all are shown."""
     top.children = reader.entries(top.path)
-    reader.left_out += max(0, len(top.children) - LIMIT)
-    del top.children[LIMIT:]
+    reader.left_out += max(0, len(top.children) - MAX_RESULTS)
+    del top.children[MAX_RESULTS:]
     shown, complete = len(top.children), reader.left_out == 0
     waiting = deque(child for child in top.children if child.is_folder)
     while waiting:
@@ -137,7 +137,7 @@ def _read_levels(top: _Node, reader: "_Reader") -> tuple[int, bool]:
         except OSError:
             node.children = []  # not readable: only its name is shown
             continue
-        if shown + len(children) > LIMIT:
+        if shown + len(children) > MAX_RESULTS:
             node.count = len(children)
             reader.left_out += len(children)
             complete = False

@@ -8,9 +8,8 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from agent.lsp.client import parse_hover, parse_locations, parse_symbols
-from agent.lsp.connection import RequestRefused, ServerGone
+from agent.lsp.connection import Location, RequestRefused, ServerGone
 from agent.lsp.file_checks import diagnostic_line
-from agent.lsp.records import Location
 from agent.lsp.service import REQUEST_TIMEOUT, LspService
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.errors import InvalidArguments, ToolError

@@ -31,8 +31,7 @@ from agent.tools.builtin import BuiltinTool
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
-from agent.tools.core.clean_text import encodable_record
-from agent.tools.core.truncate import Truncated, Truncator
+from agent.tools.core.truncate import Truncated, Truncator, encodable_record
 from agent.tools.files.later_changes import (
     CHANGED_BY_COMMAND,
     contents,

@@ -19,8 +19,8 @@ from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.core.clean_text import without_invisible
 from agent.tools.core.tool_args import ToolArgs
+from agent.tools.core.truncate import without_invisible
 from agent.tools.files.attachments import attach, check_media, check_supported
 from agent.tools.files.media import media_type
 from agent.tools.web.addresses import host_of, parse_url

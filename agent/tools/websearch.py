@@ -9,8 +9,8 @@ from agent.records.errors import ToolError
 from agent.records.json import Json, encodable
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.core.clean_text import without_invisible
 from agent.tools.core.tool_args import ToolArgs
+from agent.tools.core.truncate import without_invisible
 from agent.tools.web.addresses import AllowedHosts, host_of, parse_url
 from agent.tools.web.client import Web
 from agent.tools.web.engines import ENGINES, MAX_RESULTS, MAX_SNIPPET, Engine, EngineSpec

@@ -24,8 +24,8 @@ from agent.session.review.timeline import (
     timeline,
     user_text,
 )
-from agent.transfer.bundle import Bundle
-from agent.transfer.document import (
+from agent.transfer.bundle import (
+    Bundle,
     Entry,
     FailedStep,
     UserEntry,

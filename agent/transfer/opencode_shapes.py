@@ -50,8 +50,8 @@ from agent.records.messages import (
     Usage,
 )
 from agent.records.requests import FormField, PermissionReply, PermissionRequest, Question
-from agent.transfer.document import diff_text
-from agent.transfer.opencode_requests import KEY, request_json
+from agent.transfer.bundle import diff_text
+from agent.transfer.record_json import record_json, record_of
 
 
 def milliseconds(when: float) -> int:
@@ -459,7 +459,7 @@ def permission_shape(request: PermissionRequest, project: str) -> JsonObject:
         metadata["folder"] = request.folder
     if reasons := [need.reason for need in needs if need.reason]:
         metadata["reason"] = "; ".join(dict.fromkeys(reasons))
-    metadata[KEY] = request_json(request)
+    metadata[REQUEST_KEY] = request_json(request)
     return {
         "id": request.id,
         "sessionID": request.session_id,
@@ -539,3 +539,23 @@ def _model_name(model: str) -> str:
 def _span(start: float, end: float | None) -> JsonObject:
     span: JsonObject = {"start": milliseconds(start)}
     return span if end is None else span | {"end": milliseconds(end)}
+
+
+# Whole permission requests within opencode's shape of them, for clients that are this program.
+
+REQUEST_KEY = "opencodePyRequest"
+"""The key in the metadata of a request."""
+
+
+def request_json(request: PermissionRequest) -> Json:
+    return record_json(PermissionRequest, request)
+
+
+def request_in(metadata: JsonObject) -> PermissionRequest | None:
+    """Return the request in *metadata*, None if there is none, or one of another version."""
+    if REQUEST_KEY not in metadata:
+        return None
+    try:
+        return record_of(PermissionRequest, metadata[REQUEST_KEY])
+    except ValueError:
+        return None

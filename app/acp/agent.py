@@ -9,7 +9,7 @@ from acp.exceptions import RequestError
 from acp.interfaces import Client
 from acp.meta import PROTOCOL_VERSION
 
-from agent.records.distribution import own_version
+from agent.installation import own_version
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
 from agent.runtime.pool import RuntimePool

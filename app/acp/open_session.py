@@ -24,7 +24,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.runtime.goal_command import goal_command, loop_command
-from agent.runtime.merge_command import (
+from agent.runtime.merging import (
     REMOVE,
     changes_text,
     known_worktree,

@@ -11,6 +11,7 @@ from acp.helpers import update_tool_call
 from acp.interfaces import Client
 from pydantic import ValidationError
 
+from agent.records.decisions import explain_verdict
 from agent.records.json import JsonObject
 from agent.records.requests import (
     FormField,
@@ -22,7 +23,6 @@ from agent.records.requests import (
 )
 from agent.records.sandbox import sandbox_label
 from agent.records.tool_facts import kind_of
-from agent.records.verdicts import explain_verdict
 from agent.runtime.runtime import Runtime
 from app.acp.tool_content import content_of, locations_of, text_content
 from app.acp.updates import UpdateBuilder, call_title

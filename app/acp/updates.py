@@ -17,6 +17,7 @@ from acp.helpers import (
 )
 
 from agent.records.blocks import TodoItem
+from agent.records.decisions import explain_verdict
 from agent.records.events import PartDelta
 from agent.records.labels import label_of
 from agent.records.messages import (
@@ -34,7 +35,6 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.tool_facts import kind_of
-from agent.records.verdicts import explain_verdict
 from app.acp.tool_content import content_of, locations_of, output_content, text_content
 from app.text.sanitize import sanitize, sanitize_line
 

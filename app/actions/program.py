@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from agent.installation import own_version
 from agent.records.blocks import TodoItem
-from agent.records.distribution import own_version
 from agent.records.frozen import frozen
 from agent.records.sandbox import PROGRAM_SANDBOXES
 from app.commands.context import ActionContext

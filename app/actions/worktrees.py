@@ -33,7 +33,7 @@ KEPT_OPEN = "Nothing was merged. /merge continues."
 async def merge(context: ActionContext, argument: str) -> None:
     """Review the work of a worktree, the open one if none is named, and bring it back to the folder
     that it was made from."""
-    from agent.runtime.merge_command import REMOVE, parse_merge  # loads the agent package
+    from agent.runtime.merging import REMOVE, parse_merge  # loads the agent package
 
     name, how = parse_merge(argument)
     worktree = await _find(context, name)
@@ -48,7 +48,7 @@ async def merge(context: ActionContext, argument: str) -> None:
 async def _find(context: ActionContext, name: str) -> "Worktree | None":
     """Return the worktree *name*; without a name that of the open session, else the one that the
     user picks."""
-    from agent.runtime.merge_command import NO_WORKTREE, find_named, worktrees_of  # as above
+    from agent.runtime.merging import NO_WORKTREE, find_named, worktrees_of  # as above
 
     runtime = context.live.runtime
     found = find_named(runtime, context.live.session, name)
@@ -65,7 +65,7 @@ async def _find(context: ActionContext, name: str) -> "Worktree | None":
 async def _go_there(context: ActionContext, worktree: "Worktree") -> None:
     """Open the last session that works in *worktree*, which reads the comments. A sub-agent's
     worktree has none: then the open session does."""
-    from agent.runtime.merge_command import folder_in  # as above
+    from agent.runtime.merging import folder_in  # as above
 
     live = context.live
     if live.runtime.project == Path(worktree.folder):
@@ -86,7 +86,7 @@ def _refuse_busy(context: ActionContext, worktree: "Worktree") -> None:
 async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: str) -> bool:
     """Show what *worktree* changed and merge it once the user confirms; return whether to remove it
     then."""
-    from agent.runtime.merge_command import merge_changes, merge_work  # as above
+    from agent.runtime.merging import merge_changes, merge_work  # as above
 
     changes, root = await merge_changes(worktree), Path(worktree.folder)
     if changes.files or changes.notes:
@@ -111,7 +111,7 @@ async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: s
 
 async def _remove(context: ActionContext, worktree: "Worktree") -> str:
     """Remove *worktree*; return what was done. Its sessions continue where it was made from."""
-    from agent.runtime.merge_command import remove_worktree  # as above
+    from agent.runtime.merging import remove_worktree  # as above
 
     if context.live.runtime.project == Path(worktree.folder):
         return await context.leave_worktree("remove")

@@ -211,7 +211,7 @@ def run_with_store(
 async def read_folder_settings() -> "tuple[LoadedConfig, Trust]":
     """Return the settings in force in this folder, with the trust that the user gave it before."""
     from agent.git import project_root  # not needed by --help
-    from agent.runtime.folder_settings import read_settings  # as above
+    from agent.runtime.service_factories import read_settings  # as above
 
     return await read_settings(Path.cwd(), await project_root(Path.cwd()), os.environ)
 

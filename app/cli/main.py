@@ -196,7 +196,7 @@ def _open(arguments: "argparse.Namespace") -> int:
     from app.cli.command_support import report  # already loaded
 
     if arguments.version:
-        from agent.records.distribution import DISTRIBUTION, own_version  # loads the agent package
+        from agent.installation import DISTRIBUTION, own_version  # loads the agent package
 
         sys.stdout.write(f"opencode-py {own_version()} ({DISTRIBUTION})\n")
         return DONE

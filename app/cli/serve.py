@@ -75,7 +75,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
     from agent.config.paths import Paths  # for this command only
-    from agent.records.distribution import own_version  # as above
+    from agent.installation import own_version  # as above
     from agent.runtime.pool import RuntimePool  # as above
     from app.server.access import LOOPBACK, Access, load_token, token_file  # as above
     from app.server.folders import Folders  # as above

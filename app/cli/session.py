@@ -154,6 +154,6 @@ def as_json(line: "SessionListItem") -> "JsonObject":
 
 
 def _when(seconds: float) -> str:
-    from agent.transfer.document import date_time  # not needed by --help
+    from agent.transfer.bundle import date_time  # not needed by --help
 
     return date_time(seconds)

@@ -220,7 +220,7 @@ async def fallback(console: Console, argument: str) -> None:
 
 
 async def status(console: Console, argument: str) -> None:
-    from agent.records.distribution import own_version  # only for this page
+    from agent.installation import own_version  # only for this page
     from app.actions.program import (  # loads Textual
         UNTRUSTED,
         Fact,

@@ -2,6 +2,7 @@
 
 from typing import TextIO, assert_never
 
+from agent.records.decisions import explain_verdict
 from agent.records.events import (
     Event,
     MessageUpdated,
@@ -27,7 +28,6 @@ from agent.records.messages import (
 )
 from agent.records.requests import FormField, PermissionRequest, Question
 from agent.records.sandbox import sandbox_label
-from agent.records.verdicts import explain_verdict
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 
 
@@ -184,7 +184,7 @@ class Printer:
                 assert_never(state)
 
     def _output(self, part: ToolPart) -> None:
-        from agent.transfer.document import full_output  # only for a user's own command
+        from agent.transfer.bundle import full_output  # only for a user's own command
 
         if output := without_colors(full_output(part)).rstrip("\n"):
             self.line(output)

@@ -18,6 +18,7 @@ async def new(console: Console, argument: str) -> None:
     """Begin anew, in a new worktree or the folder that this one was made from if the argument says
     so; the rest of it is the prompt."""
     from agent.runtime.merge_command import NO_WORKTREE  # loads the agent package
+
     from agent.runtime.worktrees import find_worktree, open_worktree  # as above
 
     runtime, folder = console.runtime, None
@@ -81,7 +82,7 @@ async def loop(console: Console, argument: str) -> None:
 
 async def merge(console: Console, argument: str) -> None:
     """Print what a worktree changed, and merge it or remove it once the user agrees."""
-    from agent.runtime import merge_command as merging  # loads the agent package
+    from agent.runtime import merging  # loads the agent package
 
     runtime, session = console.runtime, console.session
     name, how = merging.parse_merge(argument)
@@ -105,7 +106,7 @@ async def merge(console: Console, argument: str) -> None:
 async def review(console: Console, argument: str) -> None:
     """Print the changes of the working tree, a turn, the session or a branch; any other argument
     has a sub-agent review it."""
-    from agent.runtime.merge_command import changes_text  # loads the agent package
+    from agent.runtime.merging import changes_text  # loads the agent package
 
     found = await named_changes(console.runtime, console.session, argument)
     if found is None:

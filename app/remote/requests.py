@@ -29,7 +29,7 @@ from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.transfer import opencode_records as records
 from agent.transfer.opencode_records import dict_of, text_of
-from agent.transfer.opencode_requests import request_in
+from agent.transfer.opencode_shapes import request_in
 from app.remote.connection import Connection
 
 PARTIAL = (

@@ -14,9 +14,8 @@ from agent.config.paths import Paths
 from agent.plugins.loading import Plugins
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
-from agent.runtime.folder_settings import read_settings
 from agent.runtime.runtime import Runtime, compose
-from agent.runtime.service_factories import OpenedFolder
+from agent.runtime.service_factories import OpenedFolder, read_settings
 from agent.session.repository import SessionRepository
 from agent.session.service import SessionService
 from agent.session.turn.services import TurnServices

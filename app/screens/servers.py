@@ -13,8 +13,8 @@ from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import count
 
 if TYPE_CHECKING:  # imports the agent
+    from agent.lsp.connection import LspStatus, ServerSpec
     from agent.lsp.formatters import Formatter
-    from agent.lsp.records import LspStatus, ServerSpec
 
 GLYPHS = {
     "connected": "●",

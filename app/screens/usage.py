@@ -12,7 +12,7 @@ from app.text.units import count, money, tokens
 from app.widgets.status import short_model
 
 if TYPE_CHECKING:  # imports the agent
-    from agent.records.cache_miss import CacheMiss
+    from agent.records.messages import CacheMiss
     from agent.session.review.context_usage import ContextUsage, SourceGroup
     from agent.session.review.costs import SessionCosts, Spending
     from agent.store.stats import UsageRow, UsageTotal

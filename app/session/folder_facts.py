@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent.records.frozen import frozen
 
 if TYPE_CHECKING:  # not loaded for the first frame
-    from agent.lsp.records import LspStatus
+    from agent.lsp.connection import LspStatus
     from agent.mcp.records import ServerStatus
 
 

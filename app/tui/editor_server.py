@@ -81,7 +81,7 @@ class RemoteControl:
             await self._folders.close()
 
     async def _serve(self, runtime: "Runtime", port: int) -> None:
-        from agent.records.distribution import own_version  # with --port only, as the next ones
+        from agent.installation import own_version  # with --port only, as the next ones
         from agent.runtime.pool import RuntimePool
         from app.server.access import LOOPBACK, Access, load_token
         from app.server.folders import Folders

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.installation import own_version
 from agent.records.background import ShellInfo
-from agent.records.distribution import own_version
 from agent.records.errors import ModelNotFound
 from agent.records.json import JsonObject
 from agent.records.messages import Session

@@ -21,7 +21,7 @@ from agent.records.blocks import TodoItem
 from agent.records.context_parts import ReportPart
 from agent.records.decisions import Decision
 from agent.records.messages import SideUsage, ToolPart, Usage
-from agent.store.database_file import migrate, packaged_migrations
+from agent.store.database import migrate, packaged_migrations
 from agent.store.store import Store
 from agent.transfer.bundle import from_json, to_json
 from agent.transfer.importer import import_file

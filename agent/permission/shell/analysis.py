@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.permission.programs.embedded import code_strings
+from agent.permission.programs.scripts import code_strings
 from agent.permission.read_rules import Reach
+from agent.permission.rules import STRENGTH, Rule, evaluate, rule_for
 from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import Findings, GitUse
 from agent.permission.shell.operands import add_paths_in_code
@@ -21,7 +22,7 @@ from agent.permission.shell.paths import Workspace
 from agent.permission.shell.walker import Walker
 from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, CannotAnalyzeError
 from agent.records.frozen import frozen
-from agent.records.requests import PermissionNeed
+from agent.records.requests import Action, EvaluatedNeed, PermissionNeed
 
 _COPROC = re.compile(
     r"\bcoproc\s+(?:[A-Za-z_]\w*\s+)?(?=[{(\[]|(?:if|while|until|for|case|select)\s)"
@@ -220,3 +221,59 @@ def _commands_in_data(found: Findings, walker: Walker) -> list[str]:
     if found.runs_text or not (found.runs_code or found.runs_escapes):
         texts += found.texts
     return [alias for text in dict.fromkeys(texts) for alias in walker.commands_in(text)]
+
+
+# The verdict on single command lines under given rules, for ``debug permission``.
+#
+# Only the given rules count here, never the machine's own settings or the defaults: a command
+# without a rule asks, a read without one needs nothing.
+
+
+@frozen
+class Case:
+    """A command line with its rules."""
+
+    command: str
+
+    directory: str
+    """The folder and the project; absolute, need not exist."""
+
+    home: str
+    rules: tuple[Rule, ...]
+
+
+@frozen
+class CaseVerdict:
+    """The verdict on a line and on its parts; paths are absolute."""
+
+    action: Action
+    evaluated: tuple[EvaluatedNeed, ...]
+    commands: tuple[str, ...]
+    external_paths: tuple[str, ...]
+    edits: tuple[str, ...]
+    problem: str
+
+
+def evaluate_case(case: Case) -> CaseVerdict:
+    """Return the strictest verdict over everything that the line needs."""
+    analysis = analyze(
+        case.command, directory=case.directory, project=case.directory, home=case.home
+    )
+    evaluated: list[EvaluatedNeed] = []
+    for need in analysis.needs:
+        known = rule_for(need, case.rules)
+        if known is None and need.permission == "read":
+            continue
+        one = evaluate(need, case.rules)
+        if known is None and one.action == "allow" and need.pattern.strip():
+            one = EvaluatedNeed(need, "ask", "no rule allows it")
+        evaluated.append(one)
+    actions: list[Action] = ["allow", *(one.action for one in evaluated)]
+    return CaseVerdict(
+        max(actions, key=STRENGTH.__getitem__),
+        tuple(evaluated),
+        analysis.commands,
+        analysis.externals,
+        analysis.edits,
+        analysis.problem,
+    )

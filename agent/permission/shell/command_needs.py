@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agent.permission.programs import git_arguments, inner_commands
+from agent.permission.programs.arguments import split_folders
 from agent.permission.programs.builtins import (
     HARMLESS,
     KEYWORDS,
@@ -27,15 +28,13 @@ from agent.permission.programs.builtins import (
     uses_network,
     variable_reason,
 )
-from agent.permission.programs.embedded import embedded_texts
-from agent.permission.programs.folder_options import split_folders
 from agent.permission.programs.inner_commands import Inner, find_actions
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import named_options
 from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import UNKNOWN, Program
+from agent.permission.programs.scripts import embedded_texts
 from agent.permission.programs.subcommand_names import names_without_options
-from agent.permission.shell.added_names import takes_names
 from agent.permission.shell.always_pattern import (
     always_pattern,
     depends_on_context,
@@ -47,7 +46,7 @@ from agent.permission.shell.always_pattern import (
 )
 from agent.permission.shell.call import Call, FoldersAfter, either_of, stay, step_over_keywords
 from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
-from agent.permission.shell.glob_arguments import literal_option, pattern_reason
+from agent.permission.shell.glob_arguments import literal_option, pattern_reason, takes_names
 from agent.permission.shell.names import Names, names_of_either, printed_names
 from agent.permission.shell.operands import (
     add_all_paths,

@@ -12,8 +12,14 @@ from agent.permission.shell.operands import add_listed, add_outside_paths
 from agent.permission.shell.paths import Dirs
 from agent.permission.shell.variable_values import NUMBER
 from agent.permission.syntax.hidden_code import hidden_expansions, unescape_backticks
-from agent.permission.syntax.output import listed_files, prints_number
-from agent.permission.syntax.parser import descendants, outermost, text_of, without
+from agent.permission.syntax.parser import (
+    descendants,
+    listed_files,
+    outermost,
+    prints_number,
+    text_of,
+    without,
+)
 from agent.permission.syntax.source import (
     CannotAnalyzeError,
     expansion_evaluates,

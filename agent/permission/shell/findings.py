@@ -10,7 +10,7 @@ from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, is_stream, paths_of
 from agent.permission.shell.variable_values import Environment
 from agent.permission.syntax.hidden_code import unescape_backticks
-from agent.permission.syntax.output import prints_number
+from agent.permission.syntax.parser import prints_number
 from agent.permission.syntax.words import Word
 from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed

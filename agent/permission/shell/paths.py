@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path, PurePath
 
-from agent.permission.hard_links import kept_identities
-from agent.permission.protected import UNSEARCHED, is_guarded, is_match, is_secret
+from agent.permission.protected import UNSEARCHED, is_guarded, is_match, is_secret, kept_identities
 from agent.permission.read_rules import MAX_KEPT
 from agent.permission.syntax.words import (
     NUMBER,

@@ -11,8 +11,7 @@ from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings, substituted
 from agent.permission.shell.paths import Dirs
 from agent.permission.shell.variable_values import NUMBER, Values
-from agent.permission.syntax.output import prints_number
-from agent.permission.syntax.parser import text_of
+from agent.permission.syntax.parser import prints_number, text_of
 from agent.permission.syntax.words import (
     MAX_VALUES,
     Word,

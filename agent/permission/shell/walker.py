@@ -17,8 +17,7 @@ from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, any_of
-from agent.permission.shell.pipelines import Pipeline, flatten
-from agent.permission.shell.redirections import REDIRECTIONS, Redirections
+from agent.permission.shell.redirections import REDIRECTIONS, Pipeline, Redirections, flatten
 from agent.permission.shell.variable_values import Values
 from agent.permission.shell.variables import Variables
 from agent.permission.syntax.parser import descendants, lost_text, parse, text_of

@@ -2,8 +2,7 @@
 
 import re
 
-from agent.process.sandbox.paths import below
-from agent.process.sandbox.policy import SandboxPolicy, has_network
+from agent.process.sandbox.policy import SandboxPolicy, below, has_network
 from agent.records.patterns import lazy_pattern
 
 LOOKED_AT = 20_000

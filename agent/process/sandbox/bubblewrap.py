@@ -6,21 +6,26 @@ what is protected or hidden. A mount point can't be renamed or removed, so every
 protected or hidden path, up to the writable folder, is made one.
 """
 
+import contextlib
 import os
+import stat
+import time
 from collections.abc import Iterable
 
 from agent.process.sandbox.landlock import ABSTRACT_SOCKETS, SCOPES_SINCE
 from agent.process.sandbox.launcher import BACKGROUND, DIES, PREFIX
-from agent.process.sandbox.paths import (
+from agent.process.sandbox.policy import (
+    SandboxPolicy,
     below,
     existing,
     first_missing,
     guarded,
+    has_network,
     is_open,
     outermost,
+    prepared,
     reopened,
 )
-from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
 from agent.process.sandbox.restrict_and_exec import FILTER_FD, HOLD_FD, is_reserved
 from agent.process.sandbox.seccomp import (
     INET,
@@ -31,7 +36,6 @@ from agent.process.sandbox.seccomp import (
     architecture,
     program,
 )
-from agent.process.sandbox.sockets import bound_sockets
 from agent.records.frozen import frozen
 
 TEMPORARY = "/dev/tmp"
@@ -197,3 +201,34 @@ def _between(path: str, root: str | None) -> Iterable[str]:
         if os.path.isdir(parent):
             yield parent
         parent = os.path.dirname(parent)
+
+
+# Unix sockets that programs outside a sandbox listen on.
+
+BOUND_SOCKETS = "/proc/net/unix"
+PATH_FIELD = 7
+"""Fields of a line before the path, which can contain spaces."""
+
+SETTLED = 1.0
+"""Age in seconds from which a socket is covered. Many live shorter than bubblewrap takes to start,
+and what has vanished by then can't be covered."""
+
+
+def bound_sockets(table: str = BOUND_SOCKETS) -> list[str]:
+    """Return the paths of all settled sockets that are bound to a file (Linux)."""
+    found: set[str] = set()
+    with contextlib.suppress(OSError), open(table, encoding="utf-8", errors="replace") as file:
+        next(file, None)
+        for line in file:
+            fields = line.rstrip("\n").split(maxsplit=PATH_FIELD)
+            if len(fields) > PATH_FIELD and fields[PATH_FIELD].startswith("/"):
+                found.add(os.path.realpath(fields[PATH_FIELD]))
+    return sorted(path for path in found if _is_settled(path))
+
+
+def _is_settled(path: str) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISSOCK(status.st_mode) and time.time() - status.st_ctime >= SETTLED

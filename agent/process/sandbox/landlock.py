@@ -9,8 +9,14 @@ import os
 from collections.abc import Iterable
 
 from agent.process.sandbox.launcher import PREFIX
-from agent.process.sandbox.paths import existing, outermost, reopened
-from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
+from agent.process.sandbox.policy import (
+    SandboxPolicy,
+    existing,
+    has_network,
+    outermost,
+    prepared,
+    reopened,
+)
 from agent.process.sandbox.restrict_and_exec import CREATE_RULESET
 from agent.process.sandbox.seccomp import INET, INET6, NETLINK, Filter, architecture, program
 from agent.records.frozen import frozen

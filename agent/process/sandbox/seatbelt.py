@@ -7,8 +7,7 @@ start programs elsewhere, such as ``open`` and Apple events, are among what is d
 import os
 from collections.abc import Iterable
 
-from agent.process.sandbox.paths import guarded, outermost
-from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
+from agent.process.sandbox.policy import SandboxPolicy, guarded, has_network, outermost, prepared
 from agent.records.frozen import frozen
 
 PROGRAM = "/usr/bin/sandbox-exec"

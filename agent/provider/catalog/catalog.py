@@ -9,9 +9,8 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 
 from agent.provider.catalog.access import ProviderAccess
-from agent.provider.catalog.effort_levels import default_effort, effort_levels
+from agent.provider.catalog.effort_levels import NEW_OPENAI, default_effort, effort_levels
 from agent.provider.catalog.keys import KeyStore
-from agent.provider.catalog.model_families import NEW_OPENAI
 from agent.provider.catalog.model_list_cache import ModelListCache
 from agent.provider.catalog.model_preferences import ModelPreferences
 from agent.provider.catalog.prices import ModelFacts, PriceList

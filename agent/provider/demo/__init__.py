@@ -4,6 +4,6 @@ It responds with the same events as a wire protocol, so that everything a user s
 passed through the real loop and the real tools.
 """
 
-from agent.provider.demo.client import DemoClient
+from agent.provider.demo.tour import DemoClient
 
 __all__ = ["DemoClient"]

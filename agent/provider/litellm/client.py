@@ -15,6 +15,7 @@ from agent.provider.client import (
     StreamEvent,
     TextContent,
     ToolCallContent,
+    ToolNames,
 )
 from agent.provider.litellm.process import CallFailed, LitellmProcess
 from agent.provider.litellm.route import Route
@@ -24,7 +25,6 @@ from agent.provider.protocols.sent_history import encode_request
 from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
 from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.quirks.target import refused_effort
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import (
     connection_error,
     error_from_event,

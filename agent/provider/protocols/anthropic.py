@@ -15,6 +15,7 @@ from agent.provider.client import (
     StreamEvent,
     TextContent,
     ToolCallContent,
+    ToolNames,
     ToolResultContent,
     ToolSchema,
 )
@@ -36,7 +37,6 @@ from agent.provider.quirks.target import (
     REFUSAL_PATTERN,
     first_named,
 )
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import get_object, get_text, has_part, is_json_object

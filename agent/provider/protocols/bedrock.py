@@ -14,6 +14,7 @@ from agent.provider.client import (
     StreamEvent,
     TextContent,
     ToolCallContent,
+    ToolNames,
     ToolResultContent,
     ToolSchema,
 )
@@ -29,7 +30,6 @@ from agent.provider.quirks.target import (
     REFUSAL_PATTERN,
     TEMPERATURE,
 )
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, ERROR, AwsFrames, SseEvent
 from agent.provider.transport.wire_json import get_object, get_text, has_part

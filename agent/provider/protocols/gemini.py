@@ -17,6 +17,7 @@ from agent.provider.client import (
     StreamEvent,
     TextContent,
     ToolCallContent,
+    ToolNames,
     ToolResultContent,
     ToolSchema,
 )
@@ -37,7 +38,6 @@ from agent.provider.quirks.target import (
     UNSIGNED_CALLS,
     first_named,
 )
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import get_object, get_objects, get_text, has_part

@@ -12,6 +12,7 @@ from agent.provider.client import (
     StreamEvent,
     TextContent,
     ToolCallContent,
+    ToolNames,
     ToolResultContent,
     UserTurn,
 )
@@ -19,7 +20,6 @@ from agent.provider.protocols.messages import TurnMessages, function_tools
 from agent.provider.protocols.stream_decoder import CompleteCalls, StreamDecoder
 from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.target import IMAGES, REFUSAL_PATTERN, first_named
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import JsonLines, SseEvent
 from agent.provider.transport.wire_json import get_object, get_objects, get_text, has_part

@@ -15,13 +15,13 @@ from agent.provider.client import (
     ToolInputDelta,
     ToolInputEnd,
     ToolInputStart,
+    ToolNames,
 )
 from agent.provider.protocols.stream_decoder import (
     FINISH_REASONS,
     StreamDecoder,
     unreadable_error,
 )
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import is_json_object

@@ -19,6 +19,7 @@ from agent.provider.client import (
     StreamEvent,
     TextContent,
     ToolCallContent,
+    ToolNames,
     ToolResultContent,
     ToolTurn,
     Turn,
@@ -42,7 +43,6 @@ from agent.provider.quirks.target import (
     REFUSAL_PATTERN,
     first_named,
 )
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import connection_error, error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import (

@@ -22,8 +22,8 @@ from agent.provider.client import (
     ToolInputDelta,
     ToolInputEnd,
     ToolInputStart,
+    ToolNames,
 )
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import connection_error
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import parse_object

@@ -27,13 +27,12 @@ from typing import ClassVar
 
 import httpx2
 
-from agent.provider.client import ModelRequest, StreamError, StreamEvent
+from agent.provider.client import ModelRequest, StreamError, StreamEvent, ToolNames
 from agent.provider.protocols.sent_history import encode_request
 from agent.provider.protocols.stream_decoder import StreamDecoder
-from agent.provider.quirks.headers import request_headers
+from agent.provider.quirks.body_fields import request_headers
 from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.quirks.target import BUDGET_NOW, EFFORT_FIELDS, IMAGES, refused_effort
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import BodyDecoder, Framing
 from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits

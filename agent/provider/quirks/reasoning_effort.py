@@ -7,12 +7,14 @@ from a request and returns the one to send; ``table`` says for which providers i
 import re
 from dataclasses import replace
 
-from agent.provider.catalog.effort_levels import MIN_BUDGET, nearest_level, thinking_budget
-from agent.provider.catalog.model_families import (
+from agent.provider.catalog.effort_levels import (
     ADAPTIVE_SINCE,
+    MIN_BUDGET,
     NEW_GEMINI,
     NEW_OPENAI,
     claude_version,
+    nearest_level,
+    thinking_budget,
 )
 from agent.provider.client import (
     AssistantTurn,

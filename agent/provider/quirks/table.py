@@ -9,12 +9,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
-from agent.provider.catalog.model_families import NEW_GEMINI, NEW_OPENAI
+from agent.provider.catalog.effort_levels import NEW_GEMINI, NEW_OPENAI
 from agent.provider.client import Api, ModelRequest
 from agent.provider.quirks import (
     body_fields,
     media,
-    prompt_cache,
     reasoning_effort,
     reasoning_replay,
     tool_calls,
@@ -210,20 +209,20 @@ BODY_QUIRKS: tuple[QuirkRule[BodyQuirk], ...] = (
     QuirkRule(body_fields.swap_refused_output_cap, CHAT),
     QuirkRule(body_fields.drop_stream_options, CHAT, providers=("mistral",)),
     QuirkRule(body_fields.request_usage, CHAT, providers=("openrouter",)),
-    QuirkRule(prompt_cache.add_cache_key, CHAT, providers=CACHE_KEY_PROVIDERS),
-    QuirkRule(prompt_cache.add_cache_key, RESPONSES),
-    QuirkRule(prompt_cache.add_anthropic_cache_marks, MESSAGES),
+    QuirkRule(body_fields.add_cache_key, CHAT, providers=CACHE_KEY_PROVIDERS),
+    QuirkRule(body_fields.add_cache_key, RESPONSES),
+    QuirkRule(body_fields.add_anthropic_cache_marks, MESSAGES),
     QuirkRule(
-        prompt_cache.add_chat_cache_marks,
+        body_fields.add_chat_cache_marks,
         (*CHAT, *LITELLM),
         models=CLAUDE,
         unless_refused=CACHE_MARKS,
     ),
     QuirkRule(
-        prompt_cache.add_chat_cache_marks, CHAT, providers=("alibaba",), unless_refused=CACHE_MARKS
+        body_fields.add_chat_cache_marks, CHAT, providers=("alibaba",), unless_refused=CACHE_MARKS
     ),
     QuirkRule(
-        prompt_cache.add_bedrock_cache_points,
+        body_fields.add_bedrock_cache_points,
         BEDROCK,
         models=CACHE_POINT_MODELS,
         unless_refused=CACHE_MARKS,

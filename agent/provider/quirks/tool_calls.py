@@ -11,6 +11,7 @@ from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
     ToolCallContent,
+    ToolNames,
     ToolResultContent,
     ToolSchema,
     ToolTurn,
@@ -19,7 +20,6 @@ from agent.provider.client import (
 from agent.provider.quirks.structural_sharing import replace_content, replace_results, replace_turns
 from agent.provider.quirks.target import Target
 from agent.provider.quirks.turn_order import tool_calls_of
-from agent.provider.tool_names import ToolNames
 
 C = TypeVar("C", ToolCallContent, ToolResultContent)
 N = TypeVar("N", ToolCallContent, ToolResultContent, ToolSchema)

@@ -12,10 +12,9 @@ from dataclasses import asdict, replace
 from agent.bus import Bus
 from agent.provider.client import ModelRequest, ToolSchema, Turn
 from agent.provider.usage_parsing import cost
-from agent.records.cache_miss import CAUSES, CacheMiss, CacheMissCause
 from agent.records.events import Notice
 from agent.records.frozen import frozen
-from agent.records.messages import AssistantMessage
+from agent.records.messages import CAUSES, AssistantMessage, CacheMiss, CacheMissCause
 from agent.records.units import money, tokens
 from agent.records.usage import Usage
 

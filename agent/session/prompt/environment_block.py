@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from hashlib import sha256
 
-from agent.documentation import documentation_folder
 from agent.git import git_outputs
+from agent.installation import documentation_folder
 from agent.records.frozen import frozen
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import template
-from agent.tools.core.clean_text import without_invisible
+from agent.tools.core.truncate import without_invisible
 
 MAX_STATUS_LINES = 20
 """Lines of ``git status`` at most."""

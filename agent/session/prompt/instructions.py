@@ -21,15 +21,22 @@ from urllib.parse import urlsplit
 
 from agent.config import env_variables
 from agent.config.discovery import folder_chain
+from agent.config.markdown_files import FrontmatterError, parse_document
 from agent.config.paths import Paths, home_folder, opencode_folder
 from agent.files import decode, is_binary, load, printable
 from agent.permission.protected import is_secret
-from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_FILES, pattern_files
+from agent.permission.trust.project_files import (
+    INSTRUCTION_FILES,
+    MAX_PATTERN_FILES,
+    pattern_files,
+    rule_files,
+)
 from agent.permission.trust.trust import TrustStatus
+from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.messages import Completed
-from agent.session.prompt.claude_rules import rule_text, rules_for
+from agent.tools.search.globs import check_glob, matcher
 
 MAX_CHARACTERS = 40_000
 """Characters of one file (some 10,000 tokens); the rest is ignored with a note."""
@@ -475,3 +482,50 @@ def _url_parts(url: str) -> tuple[str, str] | None:
         return None if "@" in parts.netloc else (parts.scheme.lower(), parts.hostname or "")
     except ValueError:
         return None
+
+
+# The rules of Claude Code: instruction files in ``.claude/rules``, some only for some files.
+
+
+def rules_for(project: Path, touched: Path | None = None) -> list[Path]:
+    """Return the rules of *project* for every file; with *touched*, those for that file alone."""
+    return [
+        path
+        for path in rule_files(project)
+        for patterns in (_patterns(path),)
+        if (touched is None and not patterns) or (touched and _fits(touched, project, patterns))
+    ]
+
+
+def rule_text(path: Path, text: str) -> str:
+    """Return the *text* of an instruction file; of a rule without its frontmatter."""
+    if ".claude" not in path.parts:
+        return text
+    try:
+        return parse_document(text).body
+    except FrontmatterError:
+        return text
+
+
+def _patterns(path: Path) -> list[str]:
+    """Return the patterns of the files that a rule is for, none for every file."""
+    try:
+        given = parse_document(path.read_text("utf-8", "replace")).fields.get("paths")
+    except (FrontmatterError, OSError):
+        return []
+    listed = given.split(",") if isinstance(given, str) else given
+    return [str(each).strip() for each in listed] if isinstance(listed, list) else []
+
+
+def _fits(touched: Path, project: Path, patterns: list[str]) -> bool:
+    if not touched.is_relative_to(project):
+        return False
+    name = touched.relative_to(project).as_posix()
+    for pattern in patterns:
+        try:
+            check_glob(pattern, "paths")
+        except ToolError:
+            continue
+        if matcher(pattern)(name):
+            return True
+    return False

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from agent.provider.client import ToolSchema
-from agent.records.cache_miss import CacheMiss
 from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
+    CacheMiss,
     MessageWithParts,
     StepFinishPart,
     ToolPart,

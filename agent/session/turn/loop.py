@@ -13,8 +13,14 @@ from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.records.reminders import reminder
-from agent.session.turn.empty_responses import FILTERED, empty_response_error, is_empty
-from agent.session.turn.guards import MAX_CUT_CALLS, Guard, StepLimit
+from agent.session.turn.guards import (
+    FILTERED,
+    MAX_CUT_CALLS,
+    Guard,
+    StepLimit,
+    empty_response_error,
+    is_empty,
+)
 from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 from agent.session.turn.step import StepResult
 from agent.session.turn.turn import Turn

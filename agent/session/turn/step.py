@@ -11,7 +11,6 @@ from dataclasses import replace
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
 from agent.provider.transport.retry import give_up_reason, retry_delay
 from agent.provider.usage_parsing import cost as cost_of
-from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.records.events import ResponseEnded
 from agent.records.frozen import frozen
@@ -19,6 +18,7 @@ from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
     Busy,
+    CacheMiss,
     ErrorInfo,
     MessageWithParts,
     Retry,

@@ -20,11 +20,11 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.records.cache_miss import CacheMiss
 from agent.records.errors import ProviderError, StoreError
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
+    CacheMiss,
     ErrorInfo,
     MessageWithParts,
     RetryPart,
@@ -45,12 +45,11 @@ from agent.session.queue import is_queued
 from agent.session.snapshots.change_tracker import ChangeTracker
 from agent.session.subagents.background import BackgroundTasks, reported_usage
 from agent.session.subagents.subagents import Lineage, Subagents
-from agent.session.turn.calls import TurnCalls
 from agent.session.turn.compactor import CompactionGuard, Compactor
+from agent.session.turn.executor import TurnCalls
 from agent.session.turn.guards import SpendingGuard
-from agent.session.turn.pause import Pause
 from agent.session.turn.services import TurnServices
-from agent.session.turn.state import TurnEnd, TurnTotals
+from agent.session.turn.state import Pause, TurnEnd, TurnTotals
 from agent.session.turn.step import INTERRUPTED, Step, StepResult
 from agent.session.usage_totals import record_usage, with_model_usage
 from agent.tools.shell.shells import has_running_shell

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from agent.tools.core.tool_args import ToolArgs
-from agent.tools.core.clean_text import encodable_json
+from agent.tools.core.truncate import encodable_json
 
 MAX_ISSUES = 5
 MAX_ISSUE_LENGTH = 240

@@ -11,9 +11,9 @@ from pathlib import Path
 from posixpath import dirname, expanduser, join
 from typing import Literal
 
-from agent.documentation import documentation_folder
 from agent.files import printable
 from agent.files.disk import NotRegular
+from agent.installation import documentation_folder
 from agent.permission.protected import has_secret_name, is_guarded, is_secret
 from agent.permission.shell.paths import folder_pattern
 from agent.records.errors import ToolError

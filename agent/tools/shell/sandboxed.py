@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from agent.files import printable
 from agent.permission.rules import NETWORK, UNSANDBOXED
-from agent.permission.sandbox.grants import requested_needs
+from agent.permission.sandbox.command_policy import requested_needs
 from agent.permission.sandbox.service import WrappedCommand
 from agent.records.requests import PermissionNeed
 from agent.tools.core.base import ToolContext

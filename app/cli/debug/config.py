@@ -13,8 +13,8 @@ from pathlib import Path
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
+from agent.installation import own_version
 from agent.plugins.loading import LoadedPlugin, load_plugins
-from agent.records.distribution import own_version
 from agent.records.json import Json, JsonObject
 from app.cli.command_support import DONE, FAILED, read_folder_settings
 from app.text.sanitize import sanitize, sanitize_line

@@ -7,8 +7,7 @@ from pathlib import Path
 from agent.agents import Agents
 from agent.permission.patterns import is_path
 from agent.permission.rules import DEFAULT, Rule, applicable_rules, evaluate, rule_for
-from agent.permission.shell.analysis import command_needs
-from agent.permission.shell.debug_verdicts import Case, evaluate_case
+from agent.permission.shell.analysis import Case, command_needs, evaluate_case
 from agent.process import shell
 from agent.records.requests import EvaluatedNeed, PermissionNeed
 from agent.tools.files.paths import edit_needs, path_in, read_needs

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from textual.content import Content
 
 from agent.records.blocks import DiffBlock, ShellBlock, TextBlock
+from agent.records.decisions import explain_verdict
 from agent.records.requests import EvaluatedNeed, PermissionRequest
 from agent.records.sandbox import SandboxLevel
-from agent.records.verdicts import explain_verdict
 from app.text.invisible_characters import hidden_characters, lookalikes, name_of, reveal
 from app.text.sanitize import sanitize, sanitize_line
 

@@ -16,8 +16,7 @@ from app.screens.permission.screen import SCROLL_STEPS
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # not needed for the first frame
-    from agent.permission.trust.project_files import SteeringSource
-    from agent.permission.trust.project_programs import ProjectProgram
+    from agent.permission.trust.project_files import ProjectProgram, SteeringSource
     from agent.permission.trust.trust import TrustAnswer, TrustQuestion, TrustStatus
 
 HEADINGS: dict["TrustStatus", str] = {

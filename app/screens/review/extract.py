@@ -47,7 +47,7 @@ def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
 
         turn = session.turns[row.place]
         return ExtractedFile(f"turn-{row.place + 1}.md", turn_as_markdown(turn))
-    from agent.transfer.document import full_output  # only needed for this action
+    from agent.transfer.bundle import full_output  # only needed for this action
 
     part = session.part(row.message_id, row.part_id)
     match part:
@@ -70,7 +70,7 @@ def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
 
 def full_text(part: Part) -> ExtractedFile:
     """Return all of *part* with a title: its text, or a call's output or changes in full."""
-    from agent.transfer.document import full_output  # only needed for this action
+    from agent.transfer.bundle import full_output  # only needed for this action
 
     match part:
         case ToolPart() if diffs := _diffs(part):
@@ -123,7 +123,7 @@ def _diffs(part: Part) -> list[DiffBlock]:
 
 
 def _patch(diffs: list[DiffBlock]) -> Iterator[str]:
-    from agent.transfer.document import diff_text  # only needed for this action
+    from agent.transfer.bundle import diff_text  # only needed for this action
 
     for block in diffs:
         yield "--- /dev/null" if block.change == "create" else f"--- a/{_old_path(block)}"

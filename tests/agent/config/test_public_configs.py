@@ -12,8 +12,8 @@ from agent.config.permission_rules import parse_rules
 from agent.permission.rules import Rule, evaluate
 from agent.records.json import Json
 from agent.records.requests import Action, PermissionNeed
-from agent.runtime.folder_settings import read_settings
 from agent.runtime.runtime import open_runtime
+from agent.runtime.service_factories import read_settings
 from tests.agent.config.conftest import Setting
 
 BAD_PROJECTS = (

@@ -7,9 +7,8 @@ import pytest
 
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.hooks.conditions import concerns, matches
 from agent.hooks.loading import find_hooks
-from agent.hooks.records import HookCall
+from agent.hooks.records import HookCall, concerns, matches
 
 
 def group(command: str, matcher: str = "", **more: object) -> dict[str, object]:

@@ -17,13 +17,13 @@ from agent.lsp.client import (
 )
 from agent.lsp.connection import (
     Connection,
+    Location,
     ProtocolError,
     ServerGone,
     ServerProcess,
     encode,
     read_message,
 )
-from agent.lsp.records import Location
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -12,8 +12,7 @@ import pytest
 
 from agent.bus import Bus
 from agent.lsp.client import MAX_DIAGNOSTIC
-from agent.lsp.connection import RequestRefused, ServerGone
-from agent.lsp.records import ServerSpec
+from agent.lsp.connection import RequestRefused, ServerGone, ServerSpec
 from agent.lsp.service import MAX_MISSED, MAX_STARTS, LspService
 from agent.records.events import Event, LspChanged
 from tests.support.lsp import PATIENCE, SCRIPT, until, write

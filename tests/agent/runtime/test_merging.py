@@ -10,8 +10,7 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.records.errors import WorktreeError
-from agent.runtime.merge_command import merge_changes
-from agent.runtime.merging import MergeMode, merge, merge_base
+from agent.runtime.merging import MergeMode, merge, merge_base, merge_changes
 from agent.runtime.worktree_git import reason_in, uncommitted_files
 from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
 from agent.session.review.changes import worktree_changes

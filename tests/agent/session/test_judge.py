@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.permission.rules import Rule
-from agent.records.decisions import Decision, explain_decision
+from agent.records.decisions import Decision, Verdict, explain_decision, explain_verdict
 from agent.records.events import Notice, PartUpdated, PermissionAsked
 from agent.records.messages import Completed, Failed, Running, Session, ToolPart
-from agent.records.verdicts import Verdict, explain_verdict
 from agent.session.judge import MAX_ASKS, MAX_CALL, NO_JUDGE, parse_verdict
 from agent.session.review.costs import session_costs
 from agent.session.turn.services import TurnServices

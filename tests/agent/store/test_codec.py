@@ -13,10 +13,9 @@ from pydantic import TypeAdapter
 from pydantic_core import SchemaValidator
 
 from agent.records.blocks import ToolLabel
-from agent.records.decisions import Decision
+from agent.records.decisions import Decision, Verdict
 from agent.records.json import encodable
 from agent.records.messages import ErrorInfo, Part, Running, ToolPart, Usage
-from agent.records.verdicts import Verdict
 from agent.store.codec import (
     decode_all,
     decode_message,

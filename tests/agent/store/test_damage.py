@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import StoreUnavailable
-from agent.store import database_file
+from agent.store import database
 from tests.agent.store.samples import make_session, make_text, reopened, rows, stored_turn
 
 
@@ -121,17 +121,17 @@ async def test_damage_while_running_is_one_sentence_and_repaired_at_the_next_sta
 def test_a_large_file_is_fully_checked_only_after_a_mark(path: Path):
     """The other tests cover the check of a small file; a large one gets a quick check."""
     path.parent.mkdir(parents=True)
-    database_file.open_writer(path, []).close()
+    database.open_writer(path, []).close()
     (page,) = rows(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'part_session'")[0]
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(bytes(4096))
-        file.truncate(database_file.MAX_FULLY_CHECKED + 4096)
+        file.truncate(database.MAX_FULLY_CHECKED + 4096)
     notices: list[str] = []
-    database_file.open_writer(path, notices).close()
+    database.open_writer(path, notices).close()
     assert notices == []
-    database_file.mark_damaged(path)
-    database_file.open_writer(path, notices).close()
+    database.mark_damaged(path)
+    database.open_writer(path, notices).close()
     assert len(notices) == 1
 
 
@@ -141,4 +141,4 @@ def test_only_broken_content_counts_as_damage(tmp_path: Path):
         pytest.raises(sqlite3.Error) as caught,
     ):
         connection.execute("SELECT * FROM nowhere")
-    assert not database_file.is_damage(caught.value)
+    assert not database.is_damage(caught.value)

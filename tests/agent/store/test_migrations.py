@@ -10,7 +10,7 @@ import pytest
 from agent.bus import Bus
 from agent.records.errors import StoreTooNew
 from agent.records.messages import ToolPart
-from agent.store.database_file import Migration, migrate, packaged_migrations, version
+from agent.store.database import Migration, migrate, packaged_migrations, version
 from agent.store.listing import SessionScope
 from agent.store.store import Store
 from tests.agent.store.samples import (
@@ -199,7 +199,7 @@ DYING = """
 import os, sqlite3, sys
 from pathlib import Path
 from agent.store.listing import SessionScope
-from agent.store.database_file import Migration, migrate, packaged_migrations
+from agent.store.database import Migration, migrate, packaged_migrations
 path = Path(sys.argv[1])
 connection = sqlite3.connect(path, isolation_level=None)
 connection.create_function("die", 0, lambda: os.kill(os.getpid(), 9))

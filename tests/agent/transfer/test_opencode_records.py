@@ -6,8 +6,7 @@ from agent.records.sandbox import READ_ONLY
 from agent.tools.files.diffs import make_diff
 from agent.tools.files.unified_diff import parse_unified_diff
 from agent.transfer import opencode_records as records
-from agent.transfer.opencode_requests import KEY, request_in
-from agent.transfer.opencode_shapes import diff_metadata, permission_shape
+from agent.transfer.opencode_shapes import REQUEST_KEY, diff_metadata, permission_shape, request_in
 
 
 def permission_request() -> PermissionRequest:
@@ -64,8 +63,8 @@ def test_a_permission_request_is_whole_for_this_program_and_readable_for_others(
     shape = permission_shape(request, "/project")
     metadata = records.dict_of(shape["metadata"])
     assert request_in(metadata) == request
-    assert request_in({KEY: {"id": 3}}) is None
-    plain = {**shape, "metadata": {k: v for k, v in metadata.items() if k != KEY}}
+    assert request_in({REQUEST_KEY: {"id": 3}}) is None
+    plain = {**shape, "metadata": {k: v for k, v in metadata.items() if k != REQUEST_KEY}}
     read = records.permission_record(plain, "ses_root")
     assert (read.id, read.session_id, read.root_id) == (request.id, request.session_id, "ses_root")
     assert ShellBlock("rm -r build") in read.blocks

@@ -9,8 +9,8 @@ from agent.permission.decision_records import decision_of_reply
 from agent.records.blocks import ShellBlock, TextBlock
 from agent.records.messages import ToolPart
 from agent.records.requests import PermissionReply
-from agent.transfer.document import full_output
-from agent.transfer.html import tool_as_html
+from agent.transfer.bundle import full_output
+from agent.transfer.exporter import tool_as_html
 from agent.transfer.markdown import _tool as tool_as_markdown
 from tests.app.screens.permission.examples import request
 from tests.support.records import completed, diff, tool

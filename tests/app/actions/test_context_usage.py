@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from agent.records.cache_miss import CacheMiss
-from agent.records.messages import CompactionPart
+from agent.records.messages import CacheMiss, CompactionPart
 from agent.records.usage import Usage
 from agent.session.review.context_usage import ContextSource, ContextUsage
 from app.screens.base.page import PageScreen

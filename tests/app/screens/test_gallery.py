@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from textual.screen import Screen
 
+from agent.lsp.connection import LspStatus, ServerSpec
 from agent.lsp.formatters import Formatter
-from agent.lsp.records import LspStatus, ServerSpec
 from agent.provider.device_login import LoginCode
 from agent.records.blocks import TodoItem
 from agent.records.memory import MemoryLine, MemoryOrigin

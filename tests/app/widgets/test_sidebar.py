@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.lsp.records import LspStatus
+from agent.lsp.connection import LspStatus
 from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
 from agent.records.events import TodoUpdated

@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from agent.permission.rules import Rule
-from agent.permission.shell.analysis import analyze, command_needs, is_read_only
-from agent.permission.shell.debug_verdicts import Case, CaseVerdict, evaluate_case
+from agent.permission.shell.analysis import (
+    Case,
+    CaseVerdict,
+    analyze,
+    command_needs,
+    evaluate_case,
+    is_read_only,
+)
 
 DATA = Path(__file__).parents[3] / "data" / "permission" / "bash.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]

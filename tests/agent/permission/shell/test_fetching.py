@@ -3,7 +3,7 @@
 import pytest
 
 from agent.permission.rules import Rule
-from agent.permission.shell.debug_verdicts import Case, evaluate_case
+from agent.permission.shell.analysis import Case, evaluate_case
 
 AT = "https://example.org/a"
 

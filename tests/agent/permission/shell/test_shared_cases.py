@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.permission.rules import STRENGTH, Rule
-from agent.permission.shell.debug_verdicts import Case, evaluate_case
+from agent.permission.shell.analysis import Case, evaluate_case
 
 ROOT = Path(__file__).parents[4]
 FILE = (

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.permission.trust.project_files import ProjectFindings, scan_project
-from agent.permission.trust.project_programs import ProjectProgram, find_programs
+from agent.permission.trust.project_files import (
+    ProjectFindings,
+    ProjectProgram,
+    find_programs,
+    scan_project,
+)
 from agent.records.json import JsonObject
 
 Listed = tuple[str, str, str]

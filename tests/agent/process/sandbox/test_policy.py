@@ -12,7 +12,7 @@ from agent.process.sandbox import (
     default_caches,
     find_sandbox,
 )
-from agent.process.sandbox.paths import first_missing, is_open
+from agent.process.sandbox.policy import first_missing, is_open
 from agent.process.sandbox.seatbelt import profile
 
 READ_ONLY = SandboxPolicy("read-only")

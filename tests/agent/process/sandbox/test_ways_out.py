@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.process.sandbox.sockets import bound_sockets
+from agent.process.sandbox.bubblewrap import bound_sockets
 from tests.agent.process.sandbox.conftest import Trial
 
 LEVELS = ("read-only", "workspace-write")

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from agent.provider.client import StreamEvent, ToolCall, ToolSchema
+from agent.provider.client import StreamEvent, ToolCall, ToolNames, ToolSchema
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import BodyDecoder
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage

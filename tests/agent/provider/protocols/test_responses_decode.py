@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.provider.client import ReasoningStart, ToolCall, ToolSchema
+from agent.provider.client import ReasoningStart, ToolCall, ToolNames, ToolSchema
 from agent.provider.protocols.responses import ResponsesDecoder
-from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage

@@ -8,7 +8,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.headers import request_headers
+from agent.provider.quirks.body_fields import request_headers
 from tests.support.provider_requests import CALL, USER, assistant, model, text
 
 PNG = MediaContent("image/png", "AAAA", "x.png")

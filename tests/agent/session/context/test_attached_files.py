@@ -11,7 +11,7 @@ import pytest
 from agent.records.errors import FileLimit
 from agent.records.events import SessionIdle
 from agent.records.messages import FilePart, MessageWithParts, RetryPart, Session, UserMessage
-from agent.session.context.attached_files import omit_files
+from agent.session.turn.compactor import omit_files
 from tests.agent.tools.pictures import png
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.script import Answer, Call, Failure, Text, answer

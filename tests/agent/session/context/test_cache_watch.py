@@ -15,9 +15,8 @@ from agent.provider.client import (
     ToolSchema,
     UserTurn,
 )
-from agent.records.cache_miss import CacheMiss
 from agent.records.events import Notice
-from agent.records.messages import StepFinishPart
+from agent.records.messages import CacheMiss, StepFinishPart
 from agent.records.usage import Usage
 from agent.session.context.cache_watch import CacheWatch, SentRequest
 from agent.session.review.past_request import past_request

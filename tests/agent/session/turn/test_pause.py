@@ -4,7 +4,7 @@ import asyncio
 
 from agent.records.events import PartDelta
 from agent.records.messages import TextPart, ToolPart
-from agent.session.turn.pause import Pause
+from agent.session.turn.state import Pause
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, answer
 

@@ -1,8 +1,7 @@
 """Example requests for the dialogs: a permission request, a question, a trust question."""
 
 from agent.mcp.forms import read_form
-from agent.permission.trust.project_files import ProjectFindings, SteeringSource
-from agent.permission.trust.project_programs import ProjectProgram
+from agent.permission.trust.project_files import ProjectFindings, ProjectProgram, SteeringSource
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.blocks import Block, ShellBlock
 from agent.records.requests import (

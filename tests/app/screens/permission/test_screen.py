@@ -6,9 +6,9 @@ import pytest
 from textual.app import App
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
+from agent.records.decisions import Verdict
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.records.sandbox import SandboxGrant
-from agent.records.verdicts import Verdict
 from app.screens.permission.screen import PermissionScreen
 from app.text.invisible_characters import lookalikes
 from app.theme.themes import register

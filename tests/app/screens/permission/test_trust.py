@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.trust.project_files import ProjectFindings
-from agent.permission.trust.project_programs import ProjectProgram
+from agent.permission.trust.project_files import ProjectFindings, ProjectProgram
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
 from app.console.plain import StdinLines, ask_trust

@@ -17,9 +17,8 @@ from agent.records.blocks import (
     TodoItem,
     ToolLabel,
 )
-from agent.records.decisions import Decision, DecisionSource
+from agent.records.decisions import Decision, DecisionSource, Verdict, VerdictAnswer
 from agent.records.messages import Part, Running, ToolState
-from agent.records.verdicts import Verdict, VerdictAnswer
 from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block

@@ -5,7 +5,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from agent.documentation import documentation_folder
+from agent.installation import documentation_folder
 from agent.records.events import PermissionAsked
 from agent.records.messages import Completed
 from tests.support.harness import open_harness
@@ -32,8 +32,8 @@ def test_the_folder_of_a_wheel_is_found(tmp_path: Path) -> None:
     (package / "docs" / "reference").mkdir(parents=True)
     (package / "docs" / "reference" / "keys-and-commands.md").write_text("# Keys\n")
     (package / "__init__.py").touch()
-    (package / "documentation.py").write_text((ROOT / "agent" / "documentation.py").read_text())
-    program = "from agent.documentation import documentation_folder as f; print(f())"
+    (package / "installation.py").write_text((ROOT / "agent" / "installation.py").read_text())
+    program = "from agent.installation import documentation_folder as f; print(f())"
     run = [sys.executable, "-c", program]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str((package / "docs").resolve())
