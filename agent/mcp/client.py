@@ -273,7 +273,6 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
             host.lists_changed()
 
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
-        _ = context
         folder = host.settings.root
         root = types.Root(uri=FileUrl(folder.as_uri()), name=folder.name)
         return types.ListRootsResult(roots=[root])
@@ -281,7 +280,6 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     async def elicit(
         context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
-        _ = context
         is_form = isinstance(params, types.ElicitRequestFormParams)
         with client.pause_timeouts():
             request = cast("JsonObject", params.requested_schema) if is_form else params.url
@@ -293,7 +291,6 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     async def sample(
         context: ClientRequestContext, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
-        _ = context
         if params.tools:
             return types.ErrorData(code=types.INVALID_PARAMS, message="Tools are not supported.")
         try:

@@ -206,11 +206,9 @@ class McpTool:
         self._approve = approve
 
     def concurrency_safe(self, args: McpArgs) -> bool:
-        _ = args
         return self.definition.read_only
 
     async def prepare(self, args: McpArgs, ctx: ToolContext) -> Plan[McpPayload]:
-        _ = ctx
         schema = self.definition.schema if not self.changed else {}
         given = coerced(args.values, schema)
         check_arguments(given, schema)
@@ -231,7 +229,6 @@ class McpTool:
     async def execute(
         self, plan: Plan[McpPayload], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         if self.changed:
             self._approve(self.definition)
         answer = await self._caller.call(self.definition.name, plan.payload.arguments, ctx)
@@ -320,11 +317,9 @@ class ResourceTool:
         self.parameters: JsonObject = parameters(ResourceArgs)
 
     def concurrency_safe(self, args: ResourceArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: ResourceArgs, ctx: ToolContext) -> Plan[ResourceArgs]:
-        _ = ctx
         name = f"mcp:{args.server}:{args.uri}"
         need = PermissionNeed(
             "read", name, always=f"mcp:{args.server}:*", reason="read from an MCP server"
@@ -339,7 +334,6 @@ class ResourceTool:
     async def execute(
         self, plan: Plan[ResourceArgs], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         answer = await self._read(plan.payload.server, plan.payload.uri)
         if not answer.content:
             raise ToolError(f"{plan.payload.uri} is empty, or there is no such resource.")

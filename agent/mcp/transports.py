@@ -210,7 +210,6 @@ async def open_transport(
                 timeout: httpx2.Timeout | None = None,
                 auth: httpx2.Auth | None = None,
             ) -> httpx2.AsyncClient:
-                _ = headers, timeout, auth
                 return _HttpClient(host, state)
 
             transport = sse_client(

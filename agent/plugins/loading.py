@@ -90,11 +90,9 @@ class FunctionTool:
         self.parameters: JsonObject = parameters(self.args)
 
     def concurrency_safe(self, args: "ToolArgs") -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: "ToolArgs", ctx: ToolContext) -> "Plan[ToolArgs]":
-        _ = ctx
         given = args.model_dump(mode="json", exclude_unset=True)
         arguments = " ".join(f"{key}={value}" for key, value in given.items())
         name = self.spec.name
@@ -117,7 +115,6 @@ class FunctionTool:
     async def execute(
         self, plan: "Plan[ToolArgs]", reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         given = {name: getattr(plan.payload, name) for name in type(plan.payload).model_fields}
         if CONTEXT in inspect.signature(self._function).parameters:
             given[CONTEXT] = ctx

@@ -66,7 +66,6 @@ def start(argv: list[str], env: dict[str, str]) -> tuple[int, int]:
 
 def ignored(number: int, frame: object) -> None:
     """A signal is seen by its number in the pipe; without a handler there is none."""
-    del number, frame
 
 
 class Relay:

@@ -165,7 +165,6 @@ def _repr(self: Any) -> str:
 
 
 def _refuse(self: object, name: str, value: object = None) -> None:
-    del self, value
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
+from agent.lsp.connection import LspStatus, ServerSpec
 from agent.lsp.formatters import Formatter
-from agent.lsp.records import LspStatus, ServerSpec
 from agent.mcp.records import ServerStatus
 from agent.permission.rules import Rule
 from agent.permission.sandbox.service import SandboxStatus

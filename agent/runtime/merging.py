@@ -149,7 +149,6 @@ async def _merge(repository: RepositoryPaths, worktree: Worktree, mode: MergeMod
 
 
 async def _apply(repository: RepositoryPaths, worktree: Worktree, mode: MergeMode) -> GitResult:
-    del mode
     words = ("diff", "--binary", "--no-ext-diff", "--no-textconv", f"HEAD...{worktree.branch}")
     made = await run_once(repository, *words)
     if not made.ok:

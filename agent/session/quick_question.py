@@ -104,4 +104,3 @@ class QuickQuestions:
 
 def _ignore_status(status: SessionStatus) -> None:
     """A quick question does not make its session busy."""
-    del status

@@ -166,14 +166,12 @@ class _UserCalls:
         del part, decided  # one call is no loop
 
     async def attached(self, touched: tuple[str, ...]) -> tuple[Instruction, ...]:
-        del touched
         return ()
 
 
 async def _allow(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
-    del needs, heading, blocks
     return PermissionReply("once")
 
 

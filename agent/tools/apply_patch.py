@@ -63,7 +63,6 @@ class ApplyPatchTool:
     args = ApplyPatchArgs
 
     def concurrency_safe(self, args: ApplyPatchArgs) -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: ApplyPatchArgs, ctx: ToolContext) -> Plan[PatchPlan]:

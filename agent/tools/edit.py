@@ -79,7 +79,6 @@ class EditTool:
     args = EditArgs
 
     def concurrency_safe(self, args: EditArgs) -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: EditArgs, ctx: ToolContext) -> Plan[EditPlan]:

@@ -78,7 +78,6 @@ class GlobTool:
         self._spill = None if spill is None else os.path.realpath(spill)
 
     def concurrency_safe(self, args: GlobArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: GlobArgs, ctx: ToolContext) -> Plan[GlobPlan]:
@@ -108,7 +107,6 @@ class GlobTool:
     async def execute(
         self, plan: Plan[GlobPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         payload = plan.payload
         exact = await asyncio.to_thread(_literal, payload)
         if exact is not None:

@@ -156,7 +156,6 @@ class GrepTool:
         self._spill = None if spill is None else os.path.realpath(spill)
 
     def concurrency_safe(self, args: GrepArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: GrepArgs, ctx: ToolContext) -> Plan[GrepPlan]:
@@ -193,7 +192,6 @@ class GrepTool:
     async def execute(
         self, plan: Plan[GrepPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         hits = _Hits(plan.payload, ctx.project)
         outcome = await self._searcher.run(plan.payload.request, hits.take)
         if plan.payload.rules is not None and plan.payload.rules.deny:

@@ -75,7 +75,6 @@ class ListTool:
         self._spill = None if spill is None else os.path.realpath(spill)
 
     def concurrency_safe(self, args: ListArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: ListArgs, ctx: ToolContext) -> Plan[ListPlan]:
@@ -94,7 +93,6 @@ class ListTool:
     async def execute(
         self, plan: Plan[ListPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply, ctx
         return await asyncio.to_thread(_list, plan.payload)
 
 

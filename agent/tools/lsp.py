@@ -89,7 +89,6 @@ class LspTool:
         self._servers = servers
 
     def concurrency_safe(self, args: LspArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: LspArgs, ctx: ToolContext) -> Plan[LspPlan]:
@@ -107,7 +106,6 @@ class LspTool:
     async def execute(
         self, plan: Plan[LspPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         payload = plan.payload
         target = payload.target
         if not await asyncio.to_thread(Path(target.real).is_file):

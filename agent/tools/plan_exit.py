@@ -60,7 +60,6 @@ class PlanExitTool:
         self._hand_over = hand_over
 
     def concurrency_safe(self, args: PlanExitArgs) -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
@@ -90,7 +89,6 @@ class PlanExitTool:
     async def execute(
         self, plan: Plan[ExitPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         answer = await self._questions.ask(plan.payload.question, ctx.on_request)
         agreed = next(
             (o for o in (CARRY_OUT_OPTION, ACCEPT_EDITS_OPTION) if o.label in answer.labels), None

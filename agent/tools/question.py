@@ -75,7 +75,6 @@ class QuestionTool:
         self._service = service
 
     def concurrency_safe(self, args: QuestionArgs) -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: QuestionArgs, ctx: ToolContext) -> Plan[QuestionPlan]:
@@ -111,7 +110,6 @@ class QuestionTool:
     async def execute(
         self, plan: Plan[QuestionPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         answers: list[tuple[Question, QuestionReply]] = []
         for question in plan.payload.questions:
             answer = await self._service.ask(question, ctx.on_request)

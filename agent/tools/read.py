@@ -108,7 +108,6 @@ class ReadTool:
         self._skills = tuple(os.path.realpath(folder) for folder in skills)
 
     def concurrency_safe(self, args: ReadArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: ReadArgs, ctx: ToolContext) -> Plan[ReadPlan]:
@@ -136,7 +135,6 @@ class ReadTool:
     async def execute(
         self, plan: Plan[ReadPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         target = plan.payload.target
         stop = threading.Event()
         try:

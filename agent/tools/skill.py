@@ -42,11 +42,9 @@ class SkillTool:
         self._skills = skills
 
     def concurrency_safe(self, args: SkillArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: SkillArgs, ctx: ToolContext) -> Plan[SkillPlan]:
-        _ = ctx
         name = args.name.strip().removeprefix("/")
         try:
             loaded = await asyncio.to_thread(self._skills.load, name)
@@ -65,7 +63,6 @@ class SkillTool:
     async def execute(
         self, plan: Plan[SkillPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         skill = plan.payload.skill
         files = [printable(name) for name in await asyncio.to_thread(sample_files, skill.folder)]
         lines = [f"Skill {skill.name}, in {show_path(str(skill.folder), ctx)}/"]

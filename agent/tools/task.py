@@ -80,7 +80,6 @@ class TaskTool:
         self.spec = task_spec(self.spec, agents)
 
     def concurrency_safe(self, args: TaskArgs) -> bool:
-        _ = args
         return True
 
     def _find(self, given: str, ctx: ToolContext) -> str:
@@ -118,7 +117,6 @@ class TaskTool:
     async def execute(
         self, plan: Plan[SpawnRequest], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         if ctx.subagents is None:
             raise ToolError("Sub-agents cannot be started here.")
         request = plan.payload

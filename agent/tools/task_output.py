@@ -59,11 +59,9 @@ class TaskOutputTool:
     args = TaskOutputArgs
 
     def concurrency_safe(self, args: TaskOutputArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: TaskOutputArgs, ctx: ToolContext) -> Plan[StatusRequest]:
-        _ = ctx
         what = "stop" if args.stop else "wait" if args.wait else "look"
         return Plan(
             label=ToolLabel("Sub-agent", what),
@@ -75,7 +73,6 @@ class TaskOutputTool:
     async def execute(
         self, plan: Plan[StatusRequest], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         if ctx.subagents is None:
             raise ToolError("There are no sub-agents here.")
         call = plan.payload

@@ -63,11 +63,9 @@ class TodoWriteTool:
         self._store = store
 
     def concurrency_safe(self, args: TodoWriteArgs) -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: TodoWriteArgs, ctx: ToolContext) -> Plan[TodoPlan]:
-        _ = ctx
         if len(args.todos) > MAX_ITEMS:
             raise ToolError(f"A to-do list holds at most {MAX_ITEMS} entries. Group smaller steps.")
         items = tuple(
@@ -85,7 +83,6 @@ class TodoWriteTool:
     async def execute(
         self, plan: Plan[TodoPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         await self._store.save_todos(ctx.session_id, plan.payload.items)
         return _result(plan.payload.items, "The to-do list is now:")
 
@@ -100,18 +97,15 @@ class TodoReadTool:
         self._store = store
 
     def concurrency_safe(self, args: TodoReadArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:
-        _ = args, ctx
         need = PermissionNeed("todoread", "*", always="*", floor="allow")
         return Plan(label=ToolLabel("To-do"), payload=None, needs=(need,))
 
     async def execute(
         self, plan: Plan[None], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = plan, reply
         return _result(await self._store.todos(ctx.session_id), "The to-do list:")
 
 

@@ -36,17 +36,14 @@ class ToolSearchTool:
         self._others = others
 
     def concurrency_safe(self, args: ToolSearchArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: ToolSearchArgs, ctx: ToolContext) -> Plan[str]:
-        _ = ctx
         return Plan(label=ToolLabel("Find tools", f'"{args.query}"'), payload=args.query)
 
     async def execute(
         self, plan: Plan[str], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply, ctx
         others = self._others()
         found = rank_tools(others, plan.payload)[:MAX_FOUND]
         if not found:

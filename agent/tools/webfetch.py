@@ -94,11 +94,9 @@ class WebfetchTool:
         self.spec = replace(self.spec, variables=web.limits.variables())
 
     def concurrency_safe(self, args: WebfetchArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: WebfetchArgs, ctx: ToolContext) -> Plan[FetchPlan]:
-        _ = ctx
         url = parse_url(args.url)
         self._web.check_literal(url)
         milliseconds = args.timeout or round(self._web.limits.seconds * 1000)
@@ -113,7 +111,6 @@ class WebfetchTool:
     async def execute(
         self, plan: Plan[FetchPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply
         call = plan.payload
 
         async def follow(url: "httpx2.URL") -> None:

@@ -45,11 +45,9 @@ class WebsearchTool:
         )
 
     def concurrency_safe(self, args: WebsearchArgs) -> bool:
-        _ = args
         return True
 
     async def prepare(self, args: WebsearchArgs, ctx: ToolContext) -> Plan[str]:
-        _ = ctx
         query = " ".join(args.query.split())
         if not query:
             raise ToolError("The query is empty. Say what to search for.")
@@ -66,7 +64,6 @@ class WebsearchTool:
     async def execute(
         self, plan: Plan[str], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply, ctx
         found = await self._ask(plan.payload)
         lines: list[str] = []
         for number, (title, url, text) in enumerate(found, 1):

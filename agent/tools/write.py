@@ -43,7 +43,6 @@ class WriteTool:
     args = WriteArgs
 
     def concurrency_safe(self, args: WriteArgs) -> bool:
-        _ = args
         return False
 
     async def prepare(self, args: WriteArgs, ctx: ToolContext) -> Plan[WritePlan]:

@@ -29,7 +29,6 @@ async def compact(context: ActionContext, argument: str, session: Session) -> No
 @action("session.context", "Show context usage", "Session", slash=("context",))
 async def contents(context: ActionContext, argument: str) -> None:
     """Show what fills the context; without a session, what a new one begins with."""
-    del argument
     live = context.live
     open_id = live.session.id if live.session is not None else None
     found = await context.controls.context(open_id, live.model, live.agent)
@@ -42,7 +41,6 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
     """Show the cost of the session with its sub-agents, compactions and title."""
     from agent.session.review.costs import session_costs  # loads the agent package
 
-    del argument
     found = await session_costs(context.live.runtime.store, session.id)
     await context.show(PageScreen("Cost", partial(cost_text, found)))
 
@@ -86,7 +84,6 @@ async def pin(context: ActionContext, argument: str, session: Session) -> None:
     survives every compaction word for word."""
     from agent.session.context import pins  # loads the agent package
 
-    del argument
     store = context.live.runtime.store
     found = {
         p.message_id: p for p in reversed(pins.pinnable_messages(await store.messages(session.id)))

@@ -116,7 +116,6 @@ def _stop_on_signals() -> list[int]:
     received: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
-        del frame
         received.append(number)
         signal.signal(number, signal.SIG_DFL)  # the second one exits at once
         exit_later(128 + number)

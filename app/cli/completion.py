@@ -66,7 +66,6 @@ def main(argv: list[str]) -> int:
 async def _print_sessions(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.store.listing import SessionScope  # loads the agent package
 
-    del arguments
     listed = await store.session_list(SessionScope(None))
     print("\n".join(line.id for line in listed[:MAX_SESSIONS]))
 

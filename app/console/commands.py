@@ -172,7 +172,6 @@ async def _models(console: Console, argument: str) -> None:
 
 
 async def _agents(console: Console, argument: str) -> None:
-    del argument
     for agent in console.runtime.agents.primary():
         console.say(f"{agent.name}  {agent.description}")
 
@@ -192,7 +191,6 @@ async def _mode(console: Console, argument: str) -> None:
 
 async def _undo(console: Console, argument: str) -> None:
     """Undo the last message with its file changes, after a preview."""
-    del argument
     service = console.runtime.sessions.undo
     plan = await service.plan(open_session(console).id)
     if plan is None:
@@ -222,7 +220,6 @@ async def _undo(console: Console, argument: str) -> None:
 
 
 async def _redo(console: Console, argument: str) -> None:
-    del argument
     failed = await console.runtime.sessions.undo.redo(open_session(console).id)
     if failed is None:
         raise NothingToDo("Nothing to redo.")
@@ -239,7 +236,6 @@ async def _cost(console: Console, argument: str) -> None:
     from agent.session.review.costs import session_costs  # loads the agent package
     from app.screens.usage import cost_text  # loads Textual
 
-    del argument
     found = await session_costs(console.runtime.store, open_session(console).id)
     console.say(cost_text(found, WIDTH).plain)
 
@@ -299,7 +295,6 @@ async def _delete(console: Console, argument: str) -> None:
 
 
 async def _todo(console: Console, argument: str) -> None:
-    del argument
     todos = await console.runtime.store.todos(open_session(console).id)
     for item in todos:
         console.say(f"{item.status.replace('_', ' ')}: {item.content}")
@@ -308,7 +303,6 @@ async def _todo(console: Console, argument: str) -> None:
 
 
 async def _servers(console: Console, argument: str) -> None:
-    del argument
     statuses = console.runtime.mcp.statuses()
     for status in statuses:
         state = STATE_LABELS[status.state]

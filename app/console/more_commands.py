@@ -124,7 +124,6 @@ async def effort(console: Console, argument: str) -> None:
 
 
 async def fork(console: Console, argument: str) -> None:
-    del argument
     copy = await console.runtime.sessions.repository.fork(open_session(console).id)
     await console.open(copy)
     console.say("Forked. The original session is unchanged.")
@@ -178,7 +177,6 @@ async def permissions(console: Console, argument: str) -> None:
 
 
 async def trust(console: Console, argument: str) -> None:
-    del argument
     now = await console.runtime.trust.refreshed()
     if now.status == "nothing":
         raise NothingToDo("Nothing in this folder needs your trust.")
@@ -192,7 +190,6 @@ async def trust(console: Console, argument: str) -> None:
 async def context(console: Console, argument: str) -> None:
     from app.screens.usage import context_usage_text  # loads Textual
 
-    del argument
     session_id = console.session.id if console.session is not None else None
     found = await controls_of(console).context(session_id, console.model, console.agent)
     console.say(context_usage_text(found, WIDTH).plain)
@@ -228,7 +225,6 @@ async def status(console: Console, argument: str) -> None:
         status_text,
     )
 
-    del argument
     runtime = console.runtime
     trusted = runtime.trust.status in {"trusted", "nothing"}
     facts = [
@@ -245,7 +241,6 @@ async def status(console: Console, argument: str) -> None:
 
 
 async def instructions(console: Console, argument: str) -> None:
-    del argument
     found = await controls_of(console).guidance()
     for each in found.files:
         console.say(f"{each.source}  {each.characters:,} characters")
@@ -330,7 +325,6 @@ async def import_session(console: Console, argument: str) -> None:
 
 
 async def subagents(console: Console, argument: str) -> None:
-    del argument
     runtime = console.runtime
     children = await runtime.store.children(open_session(console).id)
     for child in children:
@@ -354,7 +348,6 @@ async def shells(console: Console, argument: str) -> None:
 async def language_servers(console: Console, argument: str) -> None:
     from app.screens.servers import lsp_text  # loads Textual
 
-    del argument
     code = await controls_of(console).code()
     console.say(lsp_text(code.statuses, code.specs, code.formatters).plain)
 

@@ -17,8 +17,7 @@ HOW = "Merge this? merge, squash, patch or no"
 async def new(console: Console, argument: str) -> None:
     """Begin anew, in a new worktree or the folder that this one was made from if the argument says
     so; the rest of it is the prompt."""
-    from agent.runtime.merge_command import NO_WORKTREE  # loads the agent package
-
+    from agent.runtime.merging import NO_WORKTREE  # loads the agent package
     from agent.runtime.worktrees import find_worktree, open_worktree  # as above
 
     runtime, folder = console.runtime, None

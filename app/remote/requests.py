@@ -256,5 +256,4 @@ class RemoteRequests:
 
 
 def _no_rules(name: str, /, *, child: bool) -> tuple[Rule, ...]:
-    del name, child
     return ()

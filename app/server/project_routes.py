@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.lsp.records import LspStatus
 from starlette.requests import Request
 
 from agent.agents import AgentInfo
 from agent.custom_commands import CommandInfo
+from agent.lsp.connection import LspStatus
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price
 from agent.records.frozen import frozen

@@ -71,7 +71,6 @@ class Seatbelt:
 
     def wrap(self, argv: tuple[str, ...], policy: SandboxPolicy, directory: str) -> tuple[str, ...]:
         """Return the command line that runs *argv* under *policy*."""
-        del directory
         text = profile(policy)
         if policy.level == "read-only":
             return ("/bin/sh", "-c", RUN_IN_TEMPORARY, "sandbox", text, *argv)

@@ -189,7 +189,6 @@ class BedrockClient(WireClient):
 
     @classmethod
     def protocol_headers(cls, body: JsonObject) -> Mapping[str, str]:
-        _ = body
         return {"accept": "application/vnd.amazon.eventstream"}
 
     @staticmethod

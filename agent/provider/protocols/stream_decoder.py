@@ -227,7 +227,6 @@ class StreamDecoder(ABC):
 
     def _parse(self, text: str, event: SseEvent) -> list[JsonObject] | None:
         """Return the JSON objects of one message, None where it is unreadable."""
-        _ = event
         data = parse_object(text)
         return None if data is None else [data]
 

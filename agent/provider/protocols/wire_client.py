@@ -137,13 +137,11 @@ class WireClient(ABC):
     @classmethod
     def path_for(cls, request: ModelRequest) -> str:
         """Return the path below the base URL for *request*."""
-        _ = request
         return cls.path
 
     @classmethod
     def protocol_headers(cls, body: JsonObject) -> Mapping[str, str]:
         """Return the headers that the protocol adds for *body*."""
-        _ = body
         return {}
 
     @classmethod

@@ -32,13 +32,11 @@ def drop_unsupported_temperature(request: ModelRequest, target: Target) -> Model
 
 def drop_refused_temperature(request: ModelRequest, target: Target) -> ModelRequest:
     """A server refused the temperature: send none, in any protocol."""
-    _ = target
     return replace(request, temperature=None)
 
 
 def clamp_temperature_to_one(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses a temperature above 1, which others accept: "temperature: range: 0..1"."""
-    _ = target
     if request.temperature is None:
         return request
     return replace(request, temperature=min(1.0, max(0.0, request.temperature)))
@@ -47,7 +45,6 @@ def clamp_temperature_to_one(request: ModelRequest, target: Target) -> ModelRequ
 def clamp_output_cap(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic and others refuse a cap above the model's limit: "max_tokens: 65536 > 8192, which
     is the maximum allowed number of output tokens"."""
-    _ = target
     limit, requested = request.model.output_limit, request.max_output
     if limit is None or requested is None or requested <= limit:
         return request
@@ -56,7 +53,6 @@ def clamp_output_cap(request: ModelRequest, target: Target) -> ModelRequest:
 
 def set_default_output_cap(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses a request without a cap: "max_tokens: Field required"."""
-    _ = target
     if request.max_output is not None:
         return request
     return replace(
@@ -68,7 +64,6 @@ def set_default_output_cap(request: ModelRequest, target: Target) -> ModelReques
 def raise_output_cap_to_sixteen(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI refuses a small cap: "Invalid 'max_output_tokens': integer below minimum value.
     Expected >= 16"."""
-    _ = target
     if request.max_output is None or request.max_output >= MIN_OUTPUT_CAP:
         return request
     return replace(request, max_output=MIN_OUTPUT_CAP)
@@ -99,7 +94,6 @@ REASONING_CONTENT = "reasoning_content"
 def rename_max_tokens(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """OpenAI's reasoning models refuse ``max_tokens``: "Unsupported parameter: 'max_tokens' is not
     supported with this model. Use 'max_completion_tokens' instead"."""
-    _ = request, target
     if MAX_TOKENS not in body:
         return body
     return {
@@ -109,7 +103,6 @@ def rename_max_tokens(body: JsonObject, request: ModelRequest, target: Target) -
 
 def swap_refused_output_cap(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """A server refused the output cap under one name: send it under the other."""
-    _ = request
     names = {MAX_TOKENS: MAX_COMPLETION_TOKENS, MAX_COMPLETION_TOKENS: MAX_TOKENS}
     refused = {old: new for old, new in names.items() if old in target.refused}
     if len(refused) > 1:
@@ -122,13 +115,11 @@ def drop_stream_options(body: JsonObject, request: ModelRequest, target: Target)
 
     It always sends usage.
     """
-    _ = request, target
     return {name: value for name, value in body.items() if name != "stream_options"}
 
 
 def request_usage(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """OpenRouter omits cached and reasoning tokens from the usage without ``usage.include``."""
-    _ = request, target
     return {**body, "usage": {"include": True}}
 
 
@@ -138,7 +129,6 @@ def always_send_reasoning_content(
     """Moonshot and DeepSeek refuse calls without reasoning: "thinking is enabled but
     reasoning_content is missing in assistant tool call message". Calls of another model have none.
     """
-    _ = request, target
     messages: list[Json] = [
         {**message, REASONING_CONTENT: message.get(REASONING_CONTENT, "")}
         if message.get("tool_calls")
@@ -151,7 +141,6 @@ def always_send_reasoning_content(
 def keep_thinking(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Z.AI drops the reasoning of former turns from the prompt by default, which loses the
     reasoning and invalidates its cache."""
-    _ = target
     thinking = get_object(body, "thinking")
     if not request.model.reasoning or thinking.get("type") == "disabled":
         return body
@@ -163,14 +152,12 @@ def request_encrypted_reasoning(
 ) -> JsonObject:
     """OpenAI refuses reasoning that goes back unencrypted: "Item with id 'rs_…' not found. Items
     are not persisted when store is set to false". Request it encrypted."""
-    _ = request, target
     return {**body, INCLUDE: [ENCRYPTED_REASONING]}
 
 
 def drop_refused_parts(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Servers that call themselves compatible refuse parameters that they do not know: drop the
     fields that the server has refused before."""
-    _ = request
     return {name: value for name, value in body.items() if name not in target.refused}
 
 
@@ -210,7 +197,6 @@ MARKED_MESSAGES = 2
 def add_cache_key(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """OpenAI and others distribute requests over machines with separate caches, so that the cache
     is missed: a key sends those of one session to the same machine."""
-    _ = target
     return {**body, "prompt_cache_key": request.session_id} if request.session_id else body
 
 
@@ -220,7 +206,6 @@ def add_anthropic_cache_marks(
     """Anthropic caches nothing without marks, and refuses more than 4. Mark the two last blocks of
     the system prompt (which follow the tools), and the two last messages that can end a request:
     the next request finds the mark that this one wrote at its end."""
-    _ = request, target
     _mark_last(get_objects(body, "system")[-MARKED_SYSTEM:])
     for message in _request_ends(get_objects(body, "messages")):
         _mark_last(get_objects(message, "content")[-1:])
@@ -229,7 +214,6 @@ def add_anthropic_cache_marks(
 
 def add_chat_cache_marks(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Claude in chat completions (and Qwen at Alibaba) caches nothing without marks either."""
-    _ = target
     messages = get_objects(body, "messages")
     head = [text for text in request.system if text]
     if messages and messages[0].get("role") == "system" and head:
@@ -249,7 +233,6 @@ def add_chat_cache_marks(body: JsonObject, request: ModelRequest, target: Target
 
 def add_bedrock_cache_points(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Claude and Nova at Bedrock cache nothing without cache points, of which 4 are allowed."""
-    _ = request, target
     system = get_objects(body, "system")
     at = len(system) - MARKED_SYSTEM
     pointed: list[Json] = []

@@ -39,7 +39,6 @@ SUPPORTED_MEDIA: Mapping[Api, frozenset[str]] = {
 def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelRequest:
     """Providers refuse files that the model cannot see or the protocol cannot carry: "This model
     does not support image input", "Could not process image". A text names the file instead."""
-    _ = target
 
     def shown(media: MediaContent) -> TextContent | MediaContent:
         return media if _sees(request.model, media) else TextContent(media_placeholder(media))
@@ -77,7 +76,6 @@ def replace_refused_media(request: ModelRequest, target: Target) -> ModelRequest
 def drop_media_from_failed_results(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses media in failed results: "all content must be type text if is_error is
     true"."""
-    _ = target
 
     def plain(result: ToolResultContent) -> ToolResultContent:
         return _without_media(result) if result.is_error else result
@@ -92,7 +90,6 @@ def _without_media(result: ToolResultContent) -> ToolResultContent:
 def move_result_media_to_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Chat completions and similar protocols refuse media in results: "tool messages take text
     only". Send them as a user message right after the results."""
-    _ = target
     turns: list[Turn] = []
     for turn in request.turns:
         if not isinstance(turn, ToolTurn):

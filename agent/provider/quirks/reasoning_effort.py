@@ -45,7 +45,6 @@ MAX_GEMINI_BUDGETS = {"pro": 32_768, "flash": 24_576}
 def choose_supported_effort(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI refuses levels that a model lacks: "Unsupported value: 'xhigh' is not supported with
     this model. Supported values are …". Use the nearest level that it has."""
-    _ = target
     if request.effort is None or not request.model.efforts:
         return request
     return replace(request, effort=nearest_level(request.effort, request.model.efforts))
@@ -56,7 +55,6 @@ def send_effort_as_reasoning_effort(
 ) -> JsonObject:
     """Chat completions take the level as ``reasoning_effort``, and most compatible servers take or
     ignore it; without the field the effort has no effect."""
-    _ = target
     return {**body, "reasoning_effort": request.effort} if request.effort else body
 
 
@@ -65,7 +63,6 @@ def send_effort_in_reasoning_object(
 ) -> JsonObject:
     """OpenRouter and Vercel's gateway ignore ``reasoning_effort`` for models other than OpenAI's;
     they translate ``reasoning.effort`` for each provider."""
-    _ = target
     return {**body, "reasoning": {"effort": request.effort}} if request.effort else body
 
 
@@ -88,7 +85,6 @@ def send_effort_as_reasoning_switch(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
     """Together's hybrid models ignore a level; only ``reasoning.enabled`` switches them."""
-    _ = target
     if not request.effort:
         return body
     return {**body, "reasoning": {"enabled": request.effort != "none"}}
@@ -99,7 +95,6 @@ def send_effort_as_enable_thinking(
 ) -> JsonObject:
     """Qwen's hybrid models at Alibaba ignore a level; they take ``enable_thinking`` and a
     budget."""
-    _ = target
     if not request.effort:
         return body
     if request.effort == "none":
@@ -111,7 +106,6 @@ def send_effort_as_none_or_default(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
     """Groq refuses levels for Qwen: "reasoning_effort must be one of none or default"."""
-    _ = target
     if not request.effort:
         return body
     return {**body, "reasoning_effort": "none" if request.effort == "none" else "default"}
@@ -122,7 +116,6 @@ def send_effort_in_chat_template(
 ) -> JsonObject:
     """llama.cpp, vLLM and LM Studio leave the choice to the model's chat template: without its
     arguments Qwen and GLM continue to think."""
-    _ = target
     if not request.effort:
         return body
     wanted: JsonObject = {"enable_thinking": request.effort != "none"}
@@ -218,7 +211,6 @@ def send_effort_to_gemini(body: JsonObject, request: ModelRequest, target: Targe
 def send_effort_to_cohere(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
     """Cohere's reasoning models think by default; the others refuse the switch: "thinking is not
     supported"."""
-    _ = target
     if not request.model.reasoning or request.effort is None:
         return body
     kind = "disabled" if request.effort == "none" else "enabled"

@@ -29,7 +29,6 @@ Content = TextContent | ReasoningContent | ToolCallContent
 def drop_foreign_reasoning(request: ModelRequest, target: Target) -> ModelRequest:
     """No model can read the encrypted reasoning of another. Anthropic: "Invalid signature in
     thinking block"; OpenAI: "encrypted content could not be verified"."""
-    _ = target
     own = ("", request.model.full_name)
     return _map_assistant_turns(
         request, lambda turn: turn if turn.model in own else _without_reasoning(turn)
@@ -39,7 +38,6 @@ def drop_foreign_reasoning(request: ModelRequest, target: Target) -> ModelReques
 def drop_refused_reasoning(request: ModelRequest, target: Target) -> ModelRequest:
     """A server refused replayed reasoning (an unknown field ``reasoning_content``, a signature of
     another account): send none."""
-    _ = target
     return _map_assistant_turns(request, _without_reasoning)
 
 
@@ -57,7 +55,6 @@ def _without_reasoning(turn: AssistantTurn) -> AssistantTurn:
 def drop_unsigned_thinking(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses thinking without its signature, which an interrupted response lacks:
     "thinking.signature: Field required"."""
-    _ = target
 
     def signed(content: Content) -> bool:
         if not isinstance(content, ReasoningContent):
@@ -70,7 +67,6 @@ def drop_unsigned_thinking(request: ModelRequest, target: Target) -> ModelReques
 def put_thinking_first(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses thinking after text: "If an assistant message contains any thinking blocks,
     the first block must be thinking"."""
-    _ = target
 
     def led(turn: AssistantTurn) -> AssistantTurn:
         order = sorted(turn.content, key=lambda c: not isinstance(c, ReasoningContent))
@@ -83,7 +79,6 @@ def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> Mode
     """OpenAI refuses lone and repeated reasoning items: "Item 'rs_…' of type 'reasoning' was
     provided without its required following item", "duplicate item". It cannot find items that
     came neither encrypted nor in full."""
-    _ = target
     sent = set(request.reasoning_ids)
 
     def followed(turn: AssistantTurn) -> AssistantTurn:
@@ -108,14 +103,12 @@ def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> Mode
 def drop_gemini_thoughts(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini reads and bills replayed thoughts as text of its own; it needs only the signatures of
     its texts and calls."""
-    _ = target
     return _filter_content(request, lambda content: not isinstance(content, ReasoningContent))
 
 
 def fill_call_signatures(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini 3 refuses calls of other models: "Function call is missing a thought_signature in
     functionCall parts". Only the first call of a response has a signature."""
-    _ = target
 
     def filled(turn: AssistantTurn) -> AssistantTurn:
         first = next((c for c in turn.content if isinstance(c, ToolCallContent)), None)

@@ -31,7 +31,6 @@ LETTERS = string.ascii_letters + string.digits
 def sanitize_call_ids(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses ids of other providers, such as ``functions.read:0``: "tool_use.id: String
     should match pattern '^[a-zA-Z0-9_-]+$'"."""
-    _ = target
     return _with_ids(request, lambda call_id: re.sub(r"[^A-Za-z0-9_-]", "_", call_id))
 
 
@@ -43,7 +42,6 @@ def make_call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
     An id depends only on the turns before it, so that a longer history begins with the same ids
     and the provider's cache stays valid.
     """
-    _ = target
     taken = dict(request.call_ids)
 
     def sent(call_id: str) -> str:
@@ -64,7 +62,6 @@ def make_call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
 def shorten_call_ids(request: ModelRequest, target: Target) -> ModelRequest:
     """Mistral refuses other ids: "Tool call id was … but must be a-z, A-Z, 0-9, with a length of
     9"."""
-    _ = target
 
     def sent(call_id: str) -> str:
         if len(call_id) == 9 and call_id.isascii() and call_id.isalnum():
@@ -117,7 +114,6 @@ def _map_calls(
 def sanitize_tool_names(request: ModelRequest, target: Target) -> ModelRequest:
     """All providers refuse other tool names: they "should match '^[a-zA-Z0-9_-]{1,64}$'" and be
     unique. Those of MCP servers contain dots and slashes, and models invent impossible names."""
-    _ = target
     names = ToolNames(request.tools)
 
     turns: list[Turn] = []
@@ -141,7 +137,6 @@ def declare_used_tools(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses calls in the history without tools: "requests which include tool_use or
     tool_result blocks must define tools"; Bedrock: "the toolConfig field must be defined". If no
     tool is offered (a summary, the last step), declare those of the history and disable calls."""
-    _ = target
     used = {call.name for turn in request.turns for call in tool_calls_of(turn)}
     if request.tools or not used:
         return request

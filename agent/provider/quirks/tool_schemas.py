@@ -20,7 +20,6 @@ def flatten_top_level(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI and Anthropic refuse choices at the top level: "schema must have type 'object' and not
     have 'oneOf'/'anyOf'/'allOf' at the top level". Offer the properties of all choices, and
     require those that each of them requires."""
-    _ = target
     return _with_tools(request, _AS_OBJECT)
 
 
@@ -51,7 +50,6 @@ def _names(schema: JsonObject) -> list[str]:
 def drop_schema_metadata(request: ModelRequest, target: Target) -> ModelRequest:
     """Groq, xAI and others refuse a schema's metadata: "additional properties '$schema' not
     allowed". It is of no use to a model."""
-    _ = target
     return _with_tools(request, _BARE)
 
 
@@ -61,7 +59,6 @@ def _bare(schema: JsonObject) -> JsonObject:
 
 def add_missing_array_items(request: ModelRequest, target: Target) -> ModelRequest:
     """OpenAI refuses arrays without the type of their items: "array schema missing items"."""
-    _ = target
     return _with_tools(request, _FILLED)
 
 
@@ -74,7 +71,6 @@ def _filled(schema: JsonObject) -> JsonObject:
 def simplify_references_and_items(request: ModelRequest, target: Target) -> ModelRequest:
     """Moonshot refuses keywords beside a reference: "when using $ref, no other keywords may be
     present". It refuses a list of item schemas too."""
-    _ = target
     return _with_tools(request, _PLAIN)
 
 
@@ -92,7 +88,6 @@ def _plain(schema: JsonObject) -> JsonObject:
 def reduce_to_gemini_subset(request: ModelRequest, target: Target) -> ModelRequest:
     """Gemini refuses most of JSON schema: "Unknown name "$ref" at 'tools…': Cannot find field",
     "enum: only allowed for STRING type", "properties: should be non-empty for OBJECT type"."""
-    _ = target
     return _with_tools(request, _REDUCED)
 
 

@@ -33,7 +33,6 @@ ACKNOWLEDGEMENT = "I have the results."
 
 def drop_empty_text(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic and others refuse empty texts: "text content blocks must be non-empty"."""
-    _ = target
     system = tuple(text for text in request.system if text.strip())
     turns: list[Turn] = []
     for turn in request.turns:
@@ -58,7 +57,6 @@ def _blank(content: object) -> bool:
 def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelRequest:
     """Providers refuse a message of reasoning alone. Anthropic: "the final block in an assistant
     message cannot be thinking"; in chat completions it has neither content nor calls."""
-    _ = target
     turns = tuple(
         turn
         for turn in request.turns
@@ -71,7 +69,6 @@ def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelReq
 def split_text_after_calls(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic refuses text after calls: "tool_use ids were found without tool_result blocks
     immediately after". Split such a response in two, each with its results."""
-    _ = target
     turns: list[Turn] = []
     for number, turn in enumerate(request.turns):
         if not isinstance(turn, AssistantTurn):
@@ -108,7 +105,6 @@ def pair_calls_with_results(request: ModelRequest, target: Target) -> ModelReque
     """All providers refuse calls without a result and results without a call: "no tool output found
     for function call", "tool result without its call". Each call gets one result right after its
     turn, in order; a sentence replaces a lost one."""
-    _ = target
     return replace(request, turns=tuple(_with_results(request.turns)))
 
 
@@ -153,7 +149,6 @@ def _results_for(
 def fill_empty_results(request: ModelRequest, target: Target) -> ModelRequest:
     """Providers refuse empty results, and models take one for a failure. Anthropic: "content cannot
     be empty if is_error is true"; Bedrock and Gemini refuse any empty result."""
-    _ = target
 
     def filled(result: ToolResultContent) -> ToolResultContent:
         empty = not result.output or result.output.isspace()
@@ -165,7 +160,6 @@ def fill_empty_results(request: ModelRequest, target: Target) -> ModelRequest:
 def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic and many chat templates refuse a conversation that the model starts: "first message
     must use the user role"."""
-    _ = target
     if not request.turns or isinstance(request.turns[0], UserTurn):
         return request
     return replace(request, turns=(UserTurn((TextContent(CONTINUE_TEXT),)), *request.turns))
@@ -175,7 +169,6 @@ def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Providers refuse a conversation that ends with the model. Anthropic: "does not support
     assistant message prefill"; Mistral: "expected last role user or tool". Elsewhere the model
     would continue its last sentence."""
-    _ = target
     if request.turns and not isinstance(request.turns[-1], AssistantTurn):
         return request
     return replace(request, turns=(*request.turns, UserTurn((TextContent(CONTINUE_TEXT),))))
@@ -184,7 +177,6 @@ def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
 def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic and the chat templates of local models refuse two messages of one role in a row:
     "roles must alternate". Merge them; reasoning must come first, so drop that of the second."""
-    _ = target
     turns: list[Turn] = []
     for turn in request.turns:
         before = turns[-1] if turns else None
@@ -200,7 +192,6 @@ def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
 
 def insert_reply_before_user(request: ModelRequest, target: Target) -> ModelRequest:
     """Mistral refuses a user message after results: "Unexpected role 'user' after role 'tool'"."""
-    _ = target
     turns: list[Turn] = []
     for turn in request.turns:
         if isinstance(turn, UserTurn) and turns and isinstance(turns[-1], ToolTurn):

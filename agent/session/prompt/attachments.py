@@ -122,5 +122,4 @@ def _ignore(text: str) -> None:
 async def _asked_already(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
-    _ = needs, heading, blocks
     return PermissionReply("once")

@@ -140,5 +140,4 @@ def _ignore(text: str) -> None:
 async def _cannot_ask(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
-    del blocks
     raise ToolError(f"{heading} This cannot be approved here: it needs {len(needs)} permissions.")

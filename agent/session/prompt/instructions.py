@@ -371,7 +371,6 @@ INSTRUCTIONS_REMINDER = "Instructions from {source}, for the files you just used
 
 async def no_instructions(touched: tuple[str, ...]) -> tuple[Instruction, ...]:
     """For calls that bring no instructions."""
-    _ = touched
     return ()
 
 

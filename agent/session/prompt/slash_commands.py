@@ -233,7 +233,6 @@ def _skill_command(skill: Skill) -> CommandInfo:
 
 def _ignore(text: str) -> None:
     """Ignore the progress of a call."""
-    _ = text
 
 
 async def _never_asks(

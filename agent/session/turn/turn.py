@@ -366,7 +366,6 @@ class SubtaskClient:
         self._subtasks = tuple(subtasks)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        _ = request
         for index, part in enumerate(self._subtasks):
             key = str(index)
             arguments = json.dumps(

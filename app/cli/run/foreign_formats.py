@@ -141,7 +141,6 @@ class OpencodeLines(_ForeignLines):
         self._thinking = thinking
 
     def start(self, session: Session, model: str) -> None:
-        del model
         self._session = session.id
 
     def end(self, ending: HeadlessResult) -> None:

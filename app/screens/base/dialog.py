@@ -140,7 +140,6 @@ class AutoDialog(Dialog[ResultT]):
 
     def moves(self, key: str) -> bool:
         """Return whether the character *key* acts at once, because it answers nothing."""
-        _ = key
         return False
 
     def show_note(self, note: str) -> None:
