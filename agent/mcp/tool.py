@@ -32,7 +32,7 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
@@ -173,7 +173,7 @@ class McpPayload:
     arguments: JsonObject
 
 
-class McpTool:
+class McpTool(BaseTool):
     """A tool of *server*, which models know as *name*.
 
     *current* is the definition that the server gives now. Where it differs from the *approved* one,
@@ -194,7 +194,12 @@ class McpTool:
         approve: Callable[[ToolDefinition], None],
     ) -> None:
         self.spec = ToolSpec(
-            name=name, verb=server, changes_indirectly=True, on_demand=True, server=server
+            name=name,
+            verb=server,
+            changes_indirectly=True,
+            concurrent=current.read_only,
+            on_demand=True,
+            server=server,
         )
         self.description = describe(server, approved)
         self.parameters = for_models(approved.schema)
@@ -204,9 +209,6 @@ class McpTool:
         self._approved = approved
         self._caller = caller
         self._approve = approve
-
-    def concurrency_safe(self, args: McpArgs) -> bool:
-        return self.definition.read_only
 
     async def prepare(self, args: McpArgs, ctx: ToolContext) -> Plan[McpPayload]:
         schema = self.definition.schema if not self.changed else {}
@@ -305,19 +307,16 @@ class ResourceArgs(ToolArgs):
     uri: str = Field(min_length=1, max_length=4_000, description="The resource's address")
 
 
-class ResourceTool:
+class ResourceTool(BaseTool):
     """Reads one of *resources*, or another that a server accepts, through *read*."""
 
-    spec = ToolSpec(name=READ_RESOURCE, verb="ReadResource")
+    spec = ToolSpec(name=READ_RESOURCE, verb="ReadResource", concurrent=True)
     args = ResourceArgs
 
     def __init__(self, resources: Sequence[tuple[str, Resource]], read: ReadResource) -> None:
         self._read = read
         self.description = describe_resources(resources)
         self.parameters: JsonObject = parameters(ResourceArgs)
-
-    def concurrency_safe(self, args: ResourceArgs) -> bool:
-        return True
 
     async def prepare(self, args: ResourceArgs, ctx: ToolContext) -> Plan[ResourceArgs]:
         name = f"mcp:{args.server}:{args.uri}"

@@ -40,7 +40,7 @@ from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, Tool, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, Tool, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 Function = Callable[..., Any]
 
 
-class FunctionTool:
+class FunctionTool(BaseTool):
     """Calls *function*, in a thread unless it is async.
 
     Raises ``ValueError`` with the reason for a function that cannot be a tool.
@@ -88,9 +88,6 @@ class FunctionTool:
         self.spec = ToolSpec(name=tool_name, verb=tool_name.replace("_", " ").capitalize())
         self.description = text.strip()
         self.parameters: JsonObject = parameters(self.args)
-
-    def concurrency_safe(self, args: "ToolArgs") -> bool:
-        return False
 
     async def prepare(self, args: "ToolArgs", ctx: ToolContext) -> "Plan[ToolArgs]":
         given = args.model_dump(mode="json", exclude_unset=True)

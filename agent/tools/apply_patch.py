@@ -14,7 +14,7 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.change import (
     ChangedSinceShown,
@@ -50,7 +50,7 @@ class PatchPlan:
     changes: tuple[FileChange, ...]
 
 
-class ApplyPatchTool:
+class ApplyPatchTool(BaseTool):
     """Changes several files."""
 
     spec = ToolSpec(
@@ -61,9 +61,6 @@ class ApplyPatchTool:
         replaces=("edit", "write"),
     )
     args = ApplyPatchArgs
-
-    def concurrency_safe(self, args: ApplyPatchArgs) -> bool:
-        return False
 
     async def prepare(self, args: ApplyPatchArgs, ctx: ToolContext) -> Plan[PatchPlan]:
         sections = parse_patch(args.patch)

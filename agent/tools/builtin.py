@@ -1,8 +1,8 @@
 """The built-in tools as requests need them, before their modules are loaded.
 
-``builtin.json`` has the fixed parts of the tools: the properties that are not the default, and the
-schemas of the arguments, which pydantic makes in 50 ms. ``docs/generate.py`` writes it, and a test
-compares it with the tools.
+``builtin.json`` has the fixed parts of the tools: the class, the properties that are not the
+default, and the schemas of the arguments, which pydantic makes in 50 ms. ``docs/generate.py``
+writes it, and a test compares it with the tools.
 """
 
 import importlib
@@ -23,30 +23,6 @@ if TYPE_CHECKING:  # loads pydantic
     from agent.tools.core.tool_args import ToolArgs
 
 AnyTool: TypeAlias = Tool[Any, Any]
-
-CLASSES: dict[str, tuple[str, str]] = {
-    "apply_patch": ("apply_patch", "ApplyPatchTool"),
-    "bash": ("bash", "BashTool"),
-    "bash_output": ("bash_output", "BashOutputTool"),
-    "edit": ("edit", "EditTool"),
-    "glob": ("glob", "GlobTool"),
-    "grep": ("grep", "GrepTool"),
-    "list": ("list", "ListTool"),
-    "lsp": ("lsp", "LspTool"),
-    "plan_exit": ("plan_exit", "PlanExitTool"),
-    "question": ("question", "QuestionTool"),
-    "read": ("read", "ReadTool"),
-    "skill": ("skill", "SkillTool"),
-    "task": ("task", "TaskTool"),
-    "task_output": ("task_output", "TaskOutputTool"),
-    "todoread": ("todo", "TodoReadTool"),
-    "todowrite": ("todo", "TodoWriteTool"),
-    "tool_search": ("tool_search", "ToolSearchTool"),
-    "webfetch": ("webfetch", "WebfetchTool"),
-    "websearch": ("websearch", "WebsearchTool"),
-    "write": ("write", "WriteTool"),
-}
-"""The module and the class of each tool."""
 
 FILE = Path(__file__).with_name("builtin.json")
 
@@ -98,21 +74,41 @@ class BuiltinTool:
 def _fixed_parts() -> dict[str, tuple[ToolSpec, JsonObject]]:
     """Return the fixed part of the spec and the schema of the arguments of each tool, by name."""
     spec_of = ExactReader(lambda _, name: name, ignores_unknown=False).of(ToolSpec)
-    written = json.loads(FILE.read_text("utf-8"))
-    return {each["spec"]["name"]: (spec_of(each["spec"]), each["schema"]) for each in written}
+    return {name: (spec_of(each["spec"]), each["schema"]) for name, each in _written().items()}
+
+
+@cache
+def _written() -> dict[str, Any]:
+    return {each["spec"]["name"]: each for each in json.loads(FILE.read_text("utf-8"))}
 
 
 def tool_class(name: str) -> Any:
     """Return the class of the tool *name*."""
-    module, kind = CLASSES[name]
-    return getattr(importlib.import_module(f"agent.tools.{module}"), kind)
+    module, _, kind = _written()[name]["class"].partition(":")
+    return getattr(importlib.import_module(module), kind)
+
+
+def tool_classes() -> dict[str, Any]:
+    """Return the classes of all tools by name: those with a spec in the modules of this folder."""
+    found: dict[str, Any] = {}
+    for path in FILE.parent.glob("*.py"):
+        module = importlib.import_module(f"{__package__}.{path.stem}")
+        for kind in vars(module).values():
+            spec = getattr(kind, "spec", None)
+            if isinstance(spec, ToolSpec) and kind.__module__ == module.__name__:
+                found[spec.name] = kind
+    return dict(sorted(found.items()))
 
 
 def fixed_parts() -> str:
     """Return the text of ``builtin.json``, from the classes of the tools."""
     written = [
-        {"spec": _properties(tool.spec), "schema": parameters(tool.args)}
-        for tool in map(tool_class, CLASSES)
+        {
+            "class": f"{tool.__module__}:{tool.__name__}",
+            "spec": _properties(tool.spec),
+            "schema": parameters(tool.args),
+        }
+        for tool in tool_classes().values()
     ]
     return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
 

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.replacements import (
     EditPlan,
@@ -70,16 +70,13 @@ class EditArgs(ToolArgs):
         return tuple(edits) if unused else (single, *edits)
 
 
-class EditTool:
+class EditTool(BaseTool):
     """Edits one or several parts of a file."""
 
     spec = ToolSpec(
         name="edit", verb="Edit", aliases=("edit_file", "str_replace", "replace", "search_replace")
     )
     args = EditArgs
-
-    def concurrency_safe(self, args: EditArgs) -> bool:
-        return False
 
     async def prepare(self, args: EditArgs, ctx: ToolContext) -> Plan[EditPlan]:
         payload = await prepare_edits(args.file_path, args.replacements(), ctx)

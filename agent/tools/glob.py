@@ -12,7 +12,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
     ToolPath,
@@ -62,23 +62,24 @@ class GlobPlan:
     ignored: bool
 
 
-class GlobTool:
+class GlobTool(BaseTool):
     """Finds files with *searcher*, by default ripgrep or the worker process.
 
     *spill* is the folder of kept outputs, which can be searched without permission.
     """
 
     spec = ToolSpec(
-        name="glob", verb="Glob", aliases=("find_files",), variables={"limit": str(MAX_RESULTS)}
+        name="glob",
+        verb="Glob",
+        aliases=("find_files",),
+        variables={"limit": str(MAX_RESULTS)},
+        concurrent=True,
     )
     args = GlobArgs
 
     def __init__(self, searcher: Searcher | None = None, spill: str | None = None) -> None:
         self._searcher = searcher or Searcher(find_rg())
         self._spill = None if spill is None else os.path.realpath(spill)
-
-    def concurrency_safe(self, args: GlobArgs) -> bool:
-        return True
 
     async def prepare(self, args: GlobArgs, ctx: ToolContext) -> Plan[GlobPlan]:
         pattern = expanduser(args.pattern)

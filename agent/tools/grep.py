@@ -18,7 +18,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import MAX_BYTES, head_of, shared_width
 from agent.tools.files.paths import (
@@ -138,7 +138,7 @@ class GrepPlan:
     """A rule asks for the named file or folder, so the user allowed what is in it."""
 
 
-class GrepTool:
+class GrepTool(BaseTool):
     """Searches contents with *searcher*, by default ripgrep or the worker process.
 
     *spill* is the folder of kept outputs, which can be searched without permission.
@@ -148,15 +148,13 @@ class GrepTool:
         name="grep",
         verb="Grep",
         aliases=("search", "ripgrep", "search_files", "grep_search"),
+        concurrent=True,
     )
     args = GrepArgs
 
     def __init__(self, searcher: Searcher | None = None, spill: str | None = None) -> None:
         self._searcher = searcher or Searcher(find_rg())
         self._spill = None if spill is None else os.path.realpath(spill)
-
-    def concurrency_safe(self, args: GrepArgs) -> bool:
-        return True
 
     async def prepare(self, args: GrepArgs, ctx: ToolContext) -> Plan[GrepPlan]:
         if not args.pattern:

@@ -14,7 +14,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
     ToolPath,
@@ -60,7 +60,7 @@ class _Node:
     count: int = field(default=0)
 
 
-class ListTool:
+class ListTool(BaseTool):
     """Lists folders. *spill* is the folder of kept outputs, listed without permission."""
 
     spec = ToolSpec(
@@ -68,14 +68,12 @@ class ListTool:
         verb="List",
         aliases=("ls", "list_files", "list_dir", "list_directory"),
         variables={"limit": str(MAX_RESULTS)},
+        concurrent=True,
     )
     args = ListArgs
 
     def __init__(self, spill: str | None = None) -> None:
         self._spill = None if spill is None else os.path.realpath(spill)
-
-    def concurrency_safe(self, args: ListArgs) -> bool:
-        return True
 
     async def prepare(self, args: ListArgs, ctx: ToolContext) -> Plan[ListPlan]:
         leave_out = tuple(args.ignore or ())

@@ -16,7 +16,7 @@ from agent.records.errors import InvalidArguments, ToolError
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
     ToolPath,
@@ -79,17 +79,14 @@ class LspPlan:
     params: JsonObject
 
 
-class LspTool:
+class LspTool(BaseTool):
     """Asks language servers."""
 
-    spec = ToolSpec(name="lsp", verb="Ask", aliases=("language_server",))
+    spec = ToolSpec(name="lsp", verb="Ask", aliases=("language_server",), concurrent=True)
     args = LspArgs
 
     def __init__(self, servers: LspService) -> None:
         self._servers = servers
-
-    def concurrency_safe(self, args: LspArgs) -> bool:
-        return True
 
     async def prepare(self, args: LspArgs, ctx: ToolContext) -> Plan[LspPlan]:
         target = resolve_path(args.file_path, ctx)

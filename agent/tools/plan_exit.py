@@ -11,7 +11,7 @@ from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply, Question, QuestionOption
 from agent.records.tool_facts import PLAN_AGENT
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import resolve_path, show_path
@@ -49,7 +49,7 @@ class ExitPlan:
     file: str
 
 
-class PlanExitTool:
+class PlanExitTool(BaseTool):
     """Asks through *questions*; an accepted plan goes to *hand_over*."""
 
     spec = ToolSpec(name="plan_exit", verb="Plan", aliases=("exit_plan_mode",))
@@ -58,9 +58,6 @@ class PlanExitTool:
     def __init__(self, questions: QuestionService, hand_over: HandOverPlan) -> None:
         self._questions = questions
         self._hand_over = hand_over
-
-    def concurrency_safe(self, args: PlanExitArgs) -> bool:
-        return False
 
     async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
         # It is still offered to every agent: the tools of requests must not change.

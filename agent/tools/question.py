@@ -13,7 +13,7 @@ from agent.records.requests import (
     QuestionOption,
     QuestionReply,
 )
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.tool_args import ToolArgs
 
@@ -60,7 +60,7 @@ class QuestionPlan:
     questions: tuple[Question, ...]
 
 
-class QuestionTool:
+class QuestionTool(BaseTool):
     """Asks through *service*."""
 
     spec = ToolSpec(
@@ -73,9 +73,6 @@ class QuestionTool:
 
     def __init__(self, service: QuestionService) -> None:
         self._service = service
-
-    def concurrency_safe(self, args: QuestionArgs) -> bool:
-        return False
 
     async def prepare(self, args: QuestionArgs, ctx: ToolContext) -> Plan[QuestionPlan]:
         total = len(args.questions)

@@ -13,7 +13,7 @@ from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.attachments import MediaFile, attach, load_media
 from agent.tools.files.media import media_type, refuse_misnamed
@@ -87,7 +87,7 @@ class _NotedPage:
     note: str
 
 
-class ReadTool:
+class ReadTool(BaseTool):
     """Reads text files and folders. Free to read are *spill*, the folder of kept outputs,
     and the folders of the user's own *skills*, but for secrets in them."""
 
@@ -100,15 +100,13 @@ class ReadTool:
             "max_lines": f"{MAX_LINES:,}",
             "max_kib": str(MAX_BYTES // 1024),
         },
+        concurrent=True,
     )
     args = ReadArgs
 
     def __init__(self, spill: str | None = None, skills: tuple[str, ...] = ()) -> None:
         self._spill = None if spill is None else os.path.realpath(spill)
         self._skills = tuple(os.path.realpath(folder) for folder in skills)
-
-    def concurrency_safe(self, args: ReadArgs) -> bool:
-        return True
 
     async def prepare(self, args: ReadArgs, ctx: ToolContext) -> Plan[ReadPlan]:
         target = resolve_path(args.file_path, ctx)

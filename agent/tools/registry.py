@@ -1,7 +1,7 @@
 """The registry of all tools, and the list of the built-in ones.
 
-A new built-in tool is a module ``x.py`` with its description ``x.txt``, a line in ``build_tools``
-and in ``CLASSES`` of ``agent.tools.builtin``, a row in ``agent.records.tool_facts``, and its test.
+A new built-in tool is a module ``x.py`` with its description ``x.txt``, a line in ``build_tools``,
+a row in ``agent.records.tool_facts``, and its test.
 """
 
 import re

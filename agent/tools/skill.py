@@ -12,7 +12,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.skills import Skill, Skills, sample_files
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import show_path
 
@@ -32,17 +32,16 @@ class SkillPlan:
     text: str
 
 
-class SkillTool:
+class SkillTool(BaseTool):
     """Loads skills."""
 
-    spec = ToolSpec(name="skill", verb="Skill", aliases=("load_skill", "use_skill"))
+    spec = ToolSpec(
+        name="skill", verb="Skill", aliases=("load_skill", "use_skill"), concurrent=True
+    )
     args = SkillArgs
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
-
-    def concurrency_safe(self, args: SkillArgs) -> bool:
-        return True
 
     async def prepare(self, args: SkillArgs, ctx: ToolContext) -> Plan[SkillPlan]:
         name = args.name.strip().removeprefix("/")

@@ -13,7 +13,7 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError, ToolStopped
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, usage_facts
 from agent.tools.core.tool_args import ToolArgs
@@ -59,7 +59,7 @@ class TaskArgs(ToolArgs):
     )
 
 
-class TaskTool:
+class TaskTool(BaseTool):
     """Runs sub-agents."""
 
     spec = ToolSpec(
@@ -67,6 +67,7 @@ class TaskTool:
         verb="Task",
         aliases=("agent", "subagent", "delegate", "dispatch_agent"),
         changes_indirectly=True,
+        concurrent=True,
     )
     args = TaskArgs
 
@@ -78,9 +79,6 @@ class TaskTool:
         self._names = {_plain(agent.name): agent.name for agent in reversed(agents)}
         self._offered = frozenset(agent.name for agent in agents if agent.offered)
         self.spec = task_spec(self.spec, agents)
-
-    def concurrency_safe(self, args: TaskArgs) -> bool:
-        return True
 
     def _find(self, given: str, ctx: ToolContext) -> str:
         """Return the name of the sub-agent that *given* means, in whatever spelling."""

@@ -6,7 +6,7 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.subagents import SubagentStatus, usage_facts
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.shell.results import format_seconds
@@ -46,7 +46,7 @@ class StatusRequest:
     stop: bool
 
 
-class TaskOutputTool:
+class TaskOutputTool(BaseTool):
     """Checks, waits for, and stops sub-agents."""
 
     spec = ToolSpec(
@@ -55,11 +55,9 @@ class TaskOutputTool:
         aliases=("task_status", "agent_output", "task_stop", "check_task"),
         polling=True,
         changes_indirectly=True,
+        concurrent=True,
     )
     args = TaskOutputArgs
-
-    def concurrency_safe(self, args: TaskOutputArgs) -> bool:
-        return True
 
     async def prepare(self, args: TaskOutputArgs, ctx: ToolContext) -> Plan[StatusRequest]:
         what = "stop" if args.stop else "wait" if args.wait else "look"

@@ -8,7 +8,7 @@ from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 MAX_ITEMS = 200
@@ -53,7 +53,7 @@ class TodoPlan:
     items: tuple[TodoItem, ...]
 
 
-class TodoWriteTool:
+class TodoWriteTool(BaseTool):
     """Replaces the list."""
 
     spec = ToolSpec(name="todowrite", verb="To-do", aliases=("todo_write", "update_todos"))
@@ -61,9 +61,6 @@ class TodoWriteTool:
 
     def __init__(self, store: TodoStore) -> None:
         self._store = store
-
-    def concurrency_safe(self, args: TodoWriteArgs) -> bool:
-        return False
 
     async def prepare(self, args: TodoWriteArgs, ctx: ToolContext) -> Plan[TodoPlan]:
         if len(args.todos) > MAX_ITEMS:
@@ -87,17 +84,14 @@ class TodoWriteTool:
         return _result(plan.payload.items, "The to-do list is now:")
 
 
-class TodoReadTool:
+class TodoReadTool(BaseTool):
     """Reads the list."""
 
-    spec = ToolSpec(name="todoread", verb="To-do", aliases=("todo_read",))
+    spec = ToolSpec(name="todoread", verb="To-do", aliases=("todo_read",), concurrent=True)
     args = TodoReadArgs
 
     def __init__(self, store: TodoStore) -> None:
         self._store = store
-
-    def concurrency_safe(self, args: TodoReadArgs) -> bool:
-        return True
 
     async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:
         need = PermissionNeed("todoread", "*", always="*", floor="allow")

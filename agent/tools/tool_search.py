@@ -8,7 +8,7 @@ from pydantic import Field
 from agent.provider.client import ToolSchema
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 MAX_FOUND = 8
@@ -24,19 +24,20 @@ class ToolSearchArgs(ToolArgs):
     query: str = Field(min_length=1, max_length=400, description="What the tool should do")
 
 
-class ToolSearchTool:
+class ToolSearchTool(BaseTool):
     """Searches the tools that *others* returns."""
 
     spec = ToolSpec(
-        name="tool_search", verb="Find tools", finds_tools=True, variables={"most": str(MAX_FOUND)}
+        name="tool_search",
+        verb="Find tools",
+        finds_tools=True,
+        variables={"most": str(MAX_FOUND)},
+        concurrent=True,
     )
     args = ToolSearchArgs
 
     def __init__(self, others: Callable[[], Sequence[ToolSchema]]) -> None:
         self._others = others
-
-    def concurrency_safe(self, args: ToolSearchArgs) -> bool:
-        return True
 
     async def prepare(self, args: ToolSearchArgs, ctx: ToolContext) -> Plan[str]:
         return Plan(label=ToolLabel("Find tools", f'"{args.query}"'), payload=args.query)

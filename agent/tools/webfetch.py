@@ -18,7 +18,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
 from agent.tools.files.attachments import attach, check_media, check_supported
@@ -80,11 +80,14 @@ class FetchPlan:
     seconds: float
 
 
-class WebfetchTool:
+class WebfetchTool(BaseTool):
     """Fetches pages through *web*. *conversion* is the time limit of the conversion in seconds."""
 
     spec = ToolSpec(
-        name="webfetch", verb="Fetch", aliases=("web_fetch", "fetch", "fetch_url", "browse")
+        name="webfetch",
+        verb="Fetch",
+        aliases=("web_fetch", "fetch", "fetch_url", "browse"),
+        concurrent=True,
     )
     args = WebfetchArgs
 
@@ -92,9 +95,6 @@ class WebfetchTool:
         self._web = web
         self._conversion = conversion
         self.spec = replace(self.spec, variables=web.limits.variables())
-
-    def concurrency_safe(self, args: WebfetchArgs) -> bool:
-        return True
 
     async def prepare(self, args: WebfetchArgs, ctx: ToolContext) -> Plan[FetchPlan]:
         url = parse_url(args.url)

@@ -8,7 +8,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import Json, encodable
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
 from agent.tools.web.addresses import AllowedHosts, host_of, parse_url
@@ -22,7 +22,7 @@ class WebsearchArgs(ToolArgs):
     query: str = Field(min_length=1, max_length=400, description="What to search for")
 
 
-class WebsearchTool:
+class WebsearchTool(BaseTool):
     """Asks *engine*."""
 
     spec = ToolSpec(
@@ -30,6 +30,7 @@ class WebsearchTool:
         verb="Search",
         aliases=("web_search",),
         variables={"most": str(MAX_RESULTS)},
+        concurrent=True,
     )
     args = WebsearchArgs
 
@@ -43,9 +44,6 @@ class WebsearchTool:
             resolve=web.resolve,
             proxy_of=web.proxy_of,
         )
-
-    def concurrency_safe(self, args: WebsearchArgs) -> bool:
-        return True
 
     async def prepare(self, args: WebsearchArgs, ctx: ToolContext) -> Plan[str]:
         query = " ".join(args.query.split())

@@ -9,7 +9,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
 from agent.tools.files.paths import ToolPath, resolve_path
@@ -36,14 +36,11 @@ class WritePlan:
     change: Change | None
 
 
-class WriteTool:
+class WriteTool(BaseTool):
     """Writes whole files."""
 
     spec = ToolSpec(name="write", verb="Write", aliases=("write_file", "create_file", "create"))
     args = WriteArgs
-
-    def concurrency_safe(self, args: WriteArgs) -> bool:
-        return False
 
     async def prepare(self, args: WriteArgs, ctx: ToolContext) -> Plan[WritePlan]:
         target = resolve_path(args.file_path, ctx)

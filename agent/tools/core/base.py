@@ -243,6 +243,9 @@ class ToolSpec:
     changes_indirectly: bool = False
     """Its calls run in parallel to others although they can change files."""
 
+    concurrent: bool = False
+    """Its calls can run in parallel to others."""
+
     on_demand: bool = False
     """It is left out of requests while there are many such tools; ``finds_tools`` finds it."""
 
@@ -289,6 +292,15 @@ class Tool(Protocol[ArgsT, PayloadT]):
     ) -> Result:
         """Do what *plan* says. *reply* is None if no permission was needed."""
         ...
+
+
+class BaseTool:
+    """A tool whose arguments do not decide whether a call can run in parallel to others."""
+
+    spec: ToolSpec
+
+    def concurrency_safe(self, args: "ToolArgs") -> bool:
+        return self.spec.concurrent
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.builtin import CLASSES
+from agent.tools.builtin import tool_classes
 from app.cli.main import COMMANDS, UNSUPPORTED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -90,7 +90,7 @@ def test_a_headless_answer_loads_nothing_that_only_calls_need(tmp_path: Path) ->
         "agent.tools.search.file_index",
         "pathspec",
         "pydantic",
-        *(f"agent.tools.{module}" for module, _ in CLASSES.values()),
+        *(kind.__module__ for kind in tool_classes().values()),
     }
     assert (code, unneeded & set(modules)) == (0, set())
 
