@@ -105,6 +105,22 @@ class Option:
         return self.value not in ("none", "joined", "unknown")
 
 
+_KINDS: tuple[tuple[Effect, Value], ...] = (
+    ("none", "none"),
+    ("none", "text"),
+    ("none", "path"),
+    ("unknown", "text"),
+    ("read", "path"),
+    ("write", "path"),
+    ("chdir", "text"),
+    ("execute", "path"),
+    ("execute", "code"),
+    ("execute", "text"),
+    ("execute", "unknown"),
+)
+"""Effect and value of options in the lists of ``Command``, from ``flags`` to ``may_execute``."""
+
+
 @frozen
 class Listing:
     """A use of a command that prints nothing but names of files or, as a filter, whole lines of
@@ -205,17 +221,39 @@ class Command:
     an error."""
 
     flags: InitVar[str] = ""
-    """Options without a value that change nothing that matters here. This and the next three are
-    names separated by spaces, for what most options are; all others are in ``options``."""
+    """Options without a value and without an effect. This and the next ten are the names of
+    options, separated by spaces, with the facts that ``_KINDS`` has for each of these lists; what
+    is of no such kind is in ``options``."""
 
     texts: InitVar[str] = ""
-    """Options with a text as their value that change nothing that matters here."""
+    """Options with a text as their value, without an effect."""
 
     paths: InitVar[str] = ""
-    """Options with a file as their value that change nothing that matters here."""
+    """Options with a file as their value, without an effect."""
 
     unrated: InitVar[str] = ""
     """Options with a text as their value whose effect is not recorded."""
+
+    reads: InitVar[str] = ""
+    """Options that name a file which it reads."""
+
+    writes: InitVar[str] = ""
+    """Options that name a file which it writes."""
+
+    folders: InitVar[str] = ""
+    """Options that name another folder to work in."""
+
+    loads: InitVar[str] = ""
+    """Options that name a file with code or settings which can run something."""
+
+    code: InitVar[str] = ""
+    """Options with code or a program to run as their value."""
+
+    executes: InitVar[str] = ""
+    """Options with another text that can make it run something."""
+
+    may_execute: InitVar[str] = ""
+    """The same; it is not recorded whether they take the next word."""
 
     options: tuple[Option, ...] = ()
     """All options, once the record is made."""
@@ -232,7 +270,14 @@ class Command:
     expression: bool = False
     """True if ``--`` does not end its options: find's expression follows it."""
 
+    groups: InitVar[str] = ""
+    """Subcommands that have some of their own: it takes one more word to name a use of them."""
+
+    code_runners: InitVar[str] = ""
+    """Subcommands that can run any code or program."""
+
     subcommands: tuple["Command", ...] = ()
+    """All subcommands with facts of their own, once the record is made."""
 
     listings: tuple[Listing, ...] = ()
 
@@ -241,15 +286,16 @@ class Command:
     destructive: bool = False
     """True if work can be lost, or processes end, with any use of it."""
 
-    def __post_init__(self, flags: str, texts: str, paths: str, unrated: str) -> None:
-        named = (
-            Option(flags),
-            Option(texts, value="text"),
-            Option(paths, value="path"),
-            Option(unrated, effect="unknown", value="text"),
-        )
-        options = (*(option for option in named if option.names), *self.options)
-        object.__setattr__(self, "options", options)
+    def __post_init__(self, *lists: str) -> None:
+        *named, groups, code_runners = lists
+        given = (Option(names, *kind) for kind, names in zip(_KINDS, named, strict=True) if names)
+        inner: tuple[Command, ...] = ()
+        if groups:
+            inner += (Command(groups, always=(self.always or 0) + 1),)
+        if code_runners:
+            inner += (Command(code_runners, runs_code=True),)
+        object.__setattr__(self, "options", (*given, *self.options))
+        object.__setattr__(self, "subcommands", (*inner, *self.subcommands))
 
     @cached_property
     def option(self) -> dict[str, Option]:

@@ -35,13 +35,8 @@ PROGRAMS = (
         unrated="--profile --region --output --query --ca-bundle --color --cli-read-timeout "
         "--cli-connect-timeout",
         options=(Option("--endpoint-url", effect="network", value="text"),),
-        subcommands=(
-            Command(
-                "cloudformation dynamodb ecr ecs eks iam lambda logs rds s3 sns sqs ssm sts",
-                always=3,
-            ),
-            Command("ec2", always=3, subcommands=(Command("wait", always=4),)),
-        ),
+        groups="cloudformation dynamodb ecr ecs eks iam lambda logs rds s3 sns sqs ssm sts",
+        subcommands=(Command("ec2", always=3, groups="wait"),),
     ),
     Program(
         "aws-vault",
@@ -59,10 +54,8 @@ PROGRAMS = (
         network="*",
         always=2,
         unrated="--subscription --output -o --query --resource-group -g",
-        subcommands=(
-            Command("account acr functionapp group vm webapp", always=3),
-            Command("ad aks keyvault monitor network role sql storage", always=4),
-        ),
+        groups="account acr functionapp group vm webapp",
+        subcommands=(Command("ad aks keyvault monitor network role sql storage", always=4),),
     ),
     Program("cdk sam serverless sls sst", always=2),
     Program("chamber", subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),)),
@@ -70,10 +63,8 @@ PROGRAMS = (
         "doctl",
         always=2,
         unrated="-t --access-token -c --config --context -o --output -u --api-url",
-        subcommands=(
-            Command("compute databases kubernetes", always=4),
-            Command("apps registry", always=3),
-        ),
+        groups="apps registry",
+        subcommands=(Command("compute databases kubernetes", always=4),),
     ),
     Program(
         "doppler",
@@ -99,16 +90,14 @@ PROGRAMS = (
         network="*",
         always=2,
         options=_HOSTING_OPTIONS,
-        subcommands=(Command("emulators functions hosting", always=3),),
+        groups="emulators functions hosting",
     ),
     Program(
         "fly flyctl",
         always=2,
         options=_FLY_OPTIONS,
-        subcommands=(
-            Command("apps machine secrets volumes", always=3),
-            Command("ssh", runs_code=True),
-        ),
+        groups="apps machine secrets volumes",
+        code_runners="ssh",
     ),
     Program(
         "gcloud",
@@ -116,6 +105,7 @@ PROGRAMS = (
         always=2,
         unrated="--project --account --configuration --zone --region --format --filter "
         "--verbosity --impersonate-service-account --billing-project",
+        groups="auth config",
         subcommands=(
             Command(
                 "compute",
@@ -123,7 +113,6 @@ PROGRAMS = (
                 subcommands=(Command("ssh", wrapper=Wrapper(operands_before=1)),),
             ),
             Command("container functions iam projects run services sql storage", always=4),
-            Command("auth config", always=3),
         ),
     ),
     Program(
@@ -131,9 +120,9 @@ PROGRAMS = (
         network="*",
         always=2,
         options=_FLY_OPTIONS,
+        groups="addons apps config pg",
+        code_runners="ps:exec",
         subcommands=(
-            Command("addons apps config pg", always=3),
-            Command("ps:exec", runs_code=True),
             Command("run", wrapper=Wrapper(), flags="-x", texts="-a -s"),
             Command("local:run", wrapper=Wrapper(), texts="-e -p"),
         ),
@@ -159,51 +148,38 @@ PROGRAMS = (
         always=2,
         destructive_words="delete destroy rm prune down",
         unrated="-s --stack --color -v --verbose",
-        options=(Option("-C --cwd", effect="chdir", value="text"),),
-        subcommands=(Command("config plugin stack", always=3),),
+        folders="-C --cwd",
+        groups="config plugin stack",
     ),
-    Program("puppet", options=(Option("--execute -e", effect="execute", value="code"),)),
-    Program(
-        "railway",
-        always=2,
-        options=_HOSTING_OPTIONS,
-        subcommands=(Command("run shell ssh", runs_code=True),),
-    ),
-    Program("stripe", always=2, subcommands=(Command("customers events listen", always=3),)),
-    Program(
-        "supabase",
-        always=2,
-        options=_HOSTING_OPTIONS,
-        subcommands=(Command("db functions migration", always=3),),
-    ),
+    Program("puppet", code="--execute -e"),
+    Program("railway", always=2, options=_HOSTING_OPTIONS, code_runners="run shell ssh"),
+    Program("stripe", always=2, groups="customers events listen"),
+    Program("supabase", always=2, options=_HOSTING_OPTIONS, groups="db functions migration"),
     Program(
         "terraform",
         network="apply destroy get import init plan refresh",
         always=2,
         destructive_words="delete destroy rm prune down",
         clusters=False,
-        options=(
-            Option("-plugin-dir", effect="execute", value="unknown"),
-            Option("-chdir", effect="chdir", value="text"),
-        ),
-        subcommands=(
-            Command("providers state workspace", always=3),
-            Command("console", runs_code=True),
-        ),
+        folders="-chdir",
+        may_execute="-plugin-dir",
+        groups="providers state workspace",
+        code_runners="console",
     ),
-    Program("terragrunt", always=2, options=(Option("-chdir", effect="chdir", value="text"),)),
+    Program("terragrunt", always=2, folders="-chdir"),
     Program(
         "tofu",
         always=2,
         destructive_words="delete destroy rm prune down",
-        options=(Option("-chdir", effect="chdir", value="text"),),
-        subcommands=(Command("providers state workspace", always=3),),
+        folders="-chdir",
+        groups="providers state workspace",
     ),
     Program(
         "wrangler",
         network="*",
         always=2,
         options=_HOSTING_OPTIONS,
-        subcommands=(Command("kv", always=4), Command("d1 pages r2 secret", always=3)),
+        groups="d1 pages r2 secret",
+        subcommands=(Command("kv", always=4),),
     ),
 )

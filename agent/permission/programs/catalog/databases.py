@@ -1,6 +1,6 @@
 """Databases and migrations."""
 
-from agent.permission.programs.record import Command, Option, Program
+from agent.permission.programs.record import Option, Program
 
 _MIGRATION_OPTIONS = (
     Option(
@@ -13,33 +13,17 @@ _MIGRATION_OPTIONS = (
 PROGRAMS = (
     Program("alembic diesel flyway knex liquibase", always=2, options=_MIGRATION_OPTIONS),
     Program("drizzle-kit sqlx", always=2),
-    Program(
-        "mongosh",
-        always=2,
-        runs_code=True,
-        options=(Option("--eval --file -f", effect="execute", value="unknown"),),
-    ),
+    Program("mongosh", always=2, runs_code=True, may_execute="--eval --file -f"),
     Program(
         "mysql",
         always=2,
         runs_code=True,
         syntax="database",
         runs_input="escapes",
-        options=(
-            Option("--tee", effect="write", value="unknown"),
-            Option(
-                "--pager --execute -e --defaults-file --init-command",
-                effect="execute",
-                value="unknown",
-            ),
-        ),
+        may_execute="--pager --execute -e --defaults-file --init-command",
+        options=(Option("--tee", effect="write", value="unknown"),),
     ),
-    Program(
-        "prisma",
-        always=2,
-        options=_MIGRATION_OPTIONS,
-        subcommands=(Command("db migrate", always=3),),
-    ),
+    Program("prisma", always=2, options=_MIGRATION_OPTIONS, groups="db migrate"),
     Program(
         "psql",
         always=2,
@@ -47,21 +31,17 @@ PROGRAMS = (
         version="--version -V",
         syntax="database",
         runs_input="escapes",
-        options=(
-            Option("--output -o --log-file -L", effect="write", value="unknown"),
-            Option("--command -c --file -f", effect="execute", value="unknown"),
-        ),
+        may_execute="--command -c --file -f",
+        options=(Option("--output -o --log-file -L", effect="write", value="unknown"),),
     ),
     Program(
         "redis-cli",
         always=2,
         unrated="-h -p -s -a -u -n -r -i --user --pass --tls-ca",
-        options=(
-            Option("--rdb", effect="write", value="unknown"),
-            Option("--eval", effect="execute", value="unknown"),
-        ),
+        may_execute="--eval",
+        options=(Option("--rdb", effect="write", value="unknown"),),
     ),
-    Program("sequelize", always=2, subcommands=(Command("db", runs_code=True),)),
+    Program("sequelize", always=2, code_runners="db"),
     Program(
         "sqlite3",
         always=2,

@@ -22,12 +22,7 @@ PROGRAMS = (
         always=1,
     ),
     Program("ant astro buf cordova expo gatsby ionic next nuxt protoc rebar3 vue", always=2),
-    Program(
-        "artisan",
-        always=2,
-        options=_PHP_SITE_OPTIONS,
-        subcommands=(Command("tinker", runs_code=True),),
-    ),
+    Program("artisan", always=2, options=_PHP_SITE_OPTIONS, code_runners="tinker"),
     Program(
         "bazel buck2",
         always=2,
@@ -37,43 +32,24 @@ PROGRAMS = (
     Program("c++", clusters=False, options=_COMPILER_OPTIONS),
     Program("cc g++ gcc", version="--version -V", clusters=False, options=_COMPILER_OPTIONS),
     Program("chokidar", elsewhere="command", code_options="-c"),
-    Program(
-        "clang clang++",
-        clusters=False,
-        options=(
-            Option("-fplugin -B", effect="execute", value="path"),
-            Option("-load -Xclang", effect="execute", value="text"),
-        ),
-    ),
+    Program("clang clang++", clusters=False, loads="-fplugin -B", executes="-load -Xclang"),
     Program(
         "cmake",
         always=2,
         clusters=False,
         unrated="-f -j -k -l",
-        options=(
-            Option("-C", effect="execute", value="text"),
-            Option("-P -E --toolchain", effect="execute", value="unknown"),
-        ),
+        executes="-C",
+        may_execute="-P -E --toolchain",
     ),
-    Program(
-        "cobc", options=(Option("-o", effect="write", value="path"), Option("-x", effect="execute"))
-    ),
-    Program(
-        "ctags",
-        options=(
-            Option("-f -o", effect="write", value="path"),
-            Option("--options", effect="execute", value="path"),
-        ),
-    ),
+    Program("cobc", writes="-o", options=(Option("-x", effect="execute"),)),
+    Program("ctags", writes="-f -o", loads="--options"),
     Program(
         "ctest",
         always=1,
         clusters=False,
-        options=(
-            Option("-S", effect="execute", value="code"),
-            Option("--script", effect="execute", value="path"),
-            Option("--build-and-test", effect="execute"),
-        ),
+        loads="--script",
+        code="-S",
+        options=(Option("--build-and-test", effect="execute"),),
     ),
     Program("dart flutter", always=2, unrated="-d --device-id --packages"),
     Program("dev", subcommands=(Command("exec", wrapper=Wrapper()),)),
@@ -82,57 +58,33 @@ PROGRAMS = (
         network="add nuget restore run tool watch workload",
         always=2,
         unrated="--roll-forward --fx-version --additionalprobingpath",
-        subcommands=(
-            Command("ef nuget sln tool workload", always=3),
-            Command("exec fsi run script", runs_code=True),
-        ),
+        groups="ef nuget sln tool workload",
+        code_runners="exec fsi run script",
     ),
     Program(
         "drush",
         always=2,
         options=_PHP_SITE_OPTIONS,
-        subcommands=(Command("ev eval php-eval php:cli php:eval php:script", runs_code=True),),
+        code_runners="ev eval php-eval php:cli php:eval php:script",
     ),
-    Program("dune", always=2, subcommands=(Command("exec utop", runs_code=True),)),
-    Program(
-        "eslint",
-        always=1,
-        options=(
-            Option("--output-file -o", effect="write", value="path"),
-            Option("--rulesdir", effect="execute", value="path"),
-        ),
-    ),
+    Program("dune", always=2, code_runners="exec utop"),
+    Program("eslint", always=1, writes="--output-file -o", loads="--rulesdir"),
     Program(
         "go",
         network="get install mod",
         always=2,
         clusters=False,
-        options=(
-            Option("-C", effect="chdir", value="text"),
-            Option(
-                "-exec --exec -toolexec --toolexec -vettool --vettool -overlay -modfile",
-                effect="execute",
-                value="unknown",
-            ),
-        ),
-        subcommands=(
-            Command("get", exact=True),
-            Command("mod work", always=3),
-            Command("tool", always=3, runs_code=True),
-            Command("generate run", runs_code=True),
-        ),
+        folders="-C",
+        may_execute="-exec --exec -toolexec --toolexec -vettool --vettool -overlay -modfile",
+        groups="mod work",
+        code_runners="generate run",
+        subcommands=(Command("get", exact=True), Command("tool", always=3, runs_code=True)),
     ),
     Program(
         "gradle",
         always=2,
         unrated="-p --project-dir -g -P -D -x --gradle-user-home --max-workers --console",
-        options=(
-            Option(
-                "-b --build-file -c --settings-file -I --init-script",
-                effect="execute",
-                value="text",
-            ),
-        ),
+        executes="-b --build-file -c --settings-file -I --init-script",
     ),
     Program(
         "gradlew",
@@ -140,35 +92,17 @@ PROGRAMS = (
         unrated="-p --project-dir -b --build-file -c --settings-file -g -I -P -D -x "
         "--gradle-user-home --init-script --max-workers --console",
     ),
-    Program(
-        "java",
-        clusters=False,
-        options=(
-            Option("-javaagent -agentpath -agentlib", effect="execute", value="path"),
-            Option("-XX", effect="execute", value="text"),
-        ),
-    ),
-    Program(
-        "javac",
-        clusters=False,
-        options=(
-            Option("-processor -J", effect="execute", value="text"),
-            Option("-processorpath", effect="execute", value="path"),
-        ),
-    ),
+    Program("java", clusters=False, loads="-javaagent -agentpath -agentlib", executes="-XX"),
+    Program("javac", clusters=False, loads="-processorpath", executes="-processor -J"),
     Program(
         "just",
         always=2,
         unrated="--set --color --dotenv-path",
-        options=(
-            Option("-f --justfile --shell", effect="execute", value="text"),
-            Option("-d --working-directory", effect="chdir", value="text"),
-        ),
+        folders="-d --working-directory",
+        executes="-f --justfile --shell",
     ),
-    Program(
-        "ld", clusters=False, options=(Option("--plugin -plugin", effect="execute", value="path"),)
-    ),
-    Program("lein", always=2, subcommands=(Command("exec repl run", runs_code=True),)),
+    Program("ld", clusters=False, loads="--plugin -plugin"),
+    Program("lein", always=2, code_runners="exec repl run"),
     Program(
         "make",
         always=2,
@@ -177,23 +111,16 @@ PROGRAMS = (
         runs_input="language",
         gnu_prefix=True,
         unrated="-I --include-dir -o --old-file -W --what-if",
-        options=(
-            Option("-f --file --makefile", effect="execute", value="text"),
-            Option("--eval -E", effect="execute", value="unknown"),
-            Option("-C --directory", effect="chdir", value="text"),
-        ),
+        folders="-C --directory",
+        executes="-f --file --makefile",
+        may_execute="--eval -E",
     ),
-    Program(
-        "meson",
-        always=1,
-        unrated="-f -j -k -l",
-        options=(Option("-C", effect="chdir", value="text"),),
-    ),
+    Program("meson", always=1, unrated="-f -j -k -l", folders="-C"),
     Program(
         "mix",
         network="deps.get deps.update hex.publish phx.server",
         always=2,
-        subcommands=(Command("eval run", runs_code=True),),
+        code_runners="eval run",
     ),
     Program(
         "mvn",
@@ -201,73 +128,36 @@ PROGRAMS = (
         always=2,
         clusters=False,
         unrated="-f --file -P -pl --projects -t --toolchains -T --threads -D",
-        options=(
-            Option("-s --settings -gs", effect="execute", value="text"),
-            Option("--global-settings", effect="execute", value="unknown"),
-        ),
+        executes="-s --settings -gs",
+        may_execute="--global-settings",
     ),
-    Program("ng", always=2, subcommands=(Command("generate", always=3),)),
-    Program(
-        "ninja",
-        always=1,
-        unrated="-f -j -k -l",
-        options=(Option("-C", effect="chdir", value="text"),),
-    ),
+    Program("ng", always=2, groups="generate"),
+    Program("ninja", always=1, unrated="-f -j -k -l", folders="-C"),
     Program("nodemon", elsewhere="command", code_options="-x"),
     Program("npm-run-all run-p run-s turbowatch", elsewhere="command"),
-    Program(
-        "pylint",
-        always=1,
-        options=(
-            Option("--init-hook", effect="execute", value="code"),
-            Option("--load-plugins", effect="execute", value="text"),
-        ),
-    ),
+    Program("pylint", always=1, code="--init-hook", executes="--load-plugins"),
     Program(
         "rails",
         network="s server",
         always=2,
-        subcommands=(
-            Command("db generate", always=3),
-            Command("c console dbc dbconsole r runner", runs_code=True),
-        ),
+        groups="db generate",
+        code_runners="c console dbc dbconsole r runner",
     ),
     Program(
         "rake",
         always=2,
         unrated="-f --rakefile -C --directory -N -I --gemfile --retry",
-        options=(
-            Option("-r", effect="execute", value="text"),
-            Option("--execute -e -p -E --require", effect="execute", value="unknown"),
-        ),
+        executes="-r",
+        may_execute="--execute -e -p -E --require",
     ),
-    Program("ruff", always=1, options=(Option("--output-file -o", effect="write", value="path"),)),
-    Program(
-        "rustc",
-        options=(
-            Option("-o", effect="write", value="path"),
-            Option("-C -Z", effect="execute", value="text"),
-        ),
-    ),
+    Program("ruff", always=1, writes="--output-file -o"),
+    Program("rustc", writes="-o", executes="-C -Z"),
     Program("sbt", always=2, runs_code=True),
-    Program("swift", always=2, subcommands=(Command("repl run", runs_code=True),)),
+    Program("swift", always=2, code_runners="repl run"),
+    Program("symfony", always=2, options=_PHP_SITE_OPTIONS, code_runners="console php"),
     Program(
-        "symfony",
-        always=2,
-        options=_PHP_SITE_OPTIONS,
-        subcommands=(Command("console php", runs_code=True),),
-    ),
-    Program(
-        "task",
-        always=2,
-        unrated="-t --taskfile -o --output -c --concurrency",
-        options=(Option("-d --dir", effect="chdir", value="text"),),
+        "task", always=2, unrated="-t --taskfile -o --output -c --concurrency", folders="-d --dir"
     ),
     Program("tox", always=1, subcommands=(Command("exec", wrapper=Wrapper(), texts="-e"),)),
-    Program(
-        "wp",
-        always=2,
-        options=_PHP_SITE_OPTIONS,
-        subcommands=(Command("eval eval-file shell", runs_code=True),),
-    ),
+    Program("wp", always=2, options=_PHP_SITE_OPTIONS, code_runners="eval eval-file shell"),
 )

@@ -1,32 +1,28 @@
 """Documents, media, structured data and keys."""
 
-from agent.permission.programs.record import Command, Option, Program
+from agent.permission.programs.record import Option, Program
 
 PROGRAMS = (
-    Program("cowsay", options=(Option("-f", effect="execute", value="path"),)),
+    Program("cowsay", loads="-f"),
     Program("doxygen hugo jekyll mkdocs sphinx-build", always=1),
     Program(
         "exiftool",
         clusters=False,
-        options=(
-            Option("-p", effect="read", value="path"),
-            Option("-w -o", effect="write", value="path"),
-            Option("-config", effect="execute", value="path"),
-            Option("-if", effect="execute", value="text"),
-            Option("-execute", effect="execute", value="unknown"),
-        ),
+        writes="-w -o",
+        reads="-p",
+        loads="-config",
+        executes="-if",
+        may_execute="-execute",
     ),
     Program("ffmpeg", clusters=False, options=(Option("-report", effect="write"),)),
-    Program("gimp", options=(Option("--batch -b", effect="execute", value="unknown"),)),
+    Program("gimp", may_execute="--batch -b"),
     Program(
         "gpg",
-        options=(
-            Option("--homedir", effect="read", value="path"),
-            Option("--keyserver-options", effect="network", value="text"),
-            Option("--output -o", effect="write", value="path"),
-            Option("--photo-viewer", effect="execute", value="code"),
-            Option("--exec-path", effect="execute", value="path"),
-        ),
+        writes="--output -o",
+        reads="--homedir",
+        loads="--exec-path",
+        code="--photo-viewer",
+        options=(Option("--keyserver-options", effect="network", value="text"),),
     ),
     Program(
         "jq",
@@ -40,10 +36,10 @@ PROGRAMS = (
         "--tab --null-input --raw-input --join-output --ascii-output --color-output "
         "--monochrome-output --exit-status --seq --stream --unbuffered",
         texts="--indent",
+        loads="--from-file -f -L",
         options=(
             Option("--arg --argjson", value="text", length=2),
             Option("--rawfile --slurpfile", value="path", length=2),
-            Option("--from-file -f -L", effect="execute", value="path"),
         ),
     ),
     Program(
@@ -57,43 +53,24 @@ PROGRAMS = (
         runs_code=True,
         version="--version -V",
         clusters=False,
-        options=(
-            Option("-out -writerand", effect="write", value="unknown"),
-            Option("-engine -provider -provider-path -config", effect="execute", value="unknown"),
-        ),
-        subcommands=(Command("req rsa s_client x509", always=3),),
+        may_execute="-engine -provider -provider-path -config",
+        options=(Option("-out -writerand", effect="write", value="unknown"),),
+        groups="req rsa s_client x509",
     ),
     Program(
         "pandoc",
         always=1,
-        options=(
-            Option("--output -o --extract-media", effect="write", value="path"),
-            Option("--filter -F --pdf-engine", effect="execute", value="code"),
-            Option("--lua-filter -L", effect="execute", value="path"),
-        ),
+        writes="--output -o --extract-media",
+        loads="--lua-filter -L",
+        code="--filter -F --pdf-engine",
     ),
-    Program(
-        "ssh-keygen",
-        options=(
-            Option("-f", effect="read", value="path"),
-            Option("-D", effect="execute", value="path"),
-            Option("-Y", effect="execute", value="text"),
-        ),
-    ),
-    Program(
-        "xmllint",
-        options=(
-            Option("--output", effect="write", value="path"),
-            Option("--shell", effect="execute"),
-        ),
-    ),
+    Program("ssh-keygen", reads="-f", loads="-D", executes="-Y"),
+    Program("xmllint", writes="--output", options=(Option("--shell", effect="execute"),)),
     Program(
         "yq",
         always=1,
-        options=(
-            Option("--inplace -i", effect="write"),
-            Option("--split-exp -s", effect="write", value="path"),
-            Option("--from-file", effect="execute", value="path"),
-        ),
+        writes="--split-exp -s",
+        loads="--from-file",
+        options=(Option("--inplace -i", effect="write"),),
     ),
 )

@@ -18,20 +18,16 @@ PROGRAMS = (
     Program(
         "bat",
         always=1,
-        options=(
-            Option("--generate-config-file", effect="write"),
-            Option("--pager", effect="execute", value="code"),
-        ),
+        code="--pager",
+        options=(Option("--generate-config-file", effect="write"),),
     ),
-    Program("delta", always=1, options=(Option("--pager", effect="execute", value="code"),)),
+    Program("delta", always=1, code="--pager"),
     Program("ed ex rvim view", syntax="editor", runs_input="escapes"),
     Program("emacs nvim vi vim", exact=True, syntax="editor", runs_input="escapes"),
     Program(
         "fzf",
-        options=(
-            Option("--listen", effect="network", value="text"),
-            Option("--preview --bind --with-shell", effect="execute", value="code"),
-        ),
+        code="--preview --bind --with-shell",
+        options=(Option("--listen", effect="network", value="text"),),
     ),
     Program(
         "less more",
@@ -44,20 +40,11 @@ PROGRAMS = (
     Program(
         "man",
         exact=True,
-        options=(
-            Option("--local-file -l", effect="read", value="path"),
-            Option("--pager", effect="execute", value="code"),
-            Option("-P --config-file -C", effect="execute", value="path"),
-            Option("--html -H", effect="execute"),
-        ),
+        reads="--local-file -l",
+        loads="-P --config-file -C",
+        code="--pager",
+        options=(Option("--html -H", effect="execute"),),
     ),
     Program("most", syntax="pager", options=_PAGER_OPTIONS),
-    Program(
-        "nano",
-        exact=True,
-        options=(
-            Option("--speller", effect="execute", value="code"),
-            Option("-s", effect="execute", value="path"),
-        ),
-    ),
+    Program("nano", exact=True, loads="-s", code="--speller"),
 )

@@ -46,9 +46,7 @@ PROGRAMS = (
         "--set-home --stdin --askpass --reset-timestamp",
         texts="-u -g -p -C -r -t -T -U -h --user --group --prompt --host --close-from "
         "--command-timeout",
-        options=(
-            Option("-i --login", effect="chdir"),
-            Option("-D -R --chdir --chroot", effect="chdir", value="text"),
-        ),
+        folders="-D -R --chdir --chroot",
+        options=(Option("-i --login", effect="chdir"),),
     ),
 )

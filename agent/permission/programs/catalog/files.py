@@ -83,14 +83,8 @@ PROGRAMS = (
         gnu_prefix=True,
         paths="-t --target-directory",
     ),
-    Program(
-        "cpio",
-        options=(
-            Option("--file -F -O", effect="write", value="path"),
-            Option("--rsh-command --rmt-command", effect="execute", value="code"),
-        ),
-    ),
-    Program("csplit", options=(Option("--prefix -f", effect="write", value="path"),)),
+    Program("cpio", writes="--file -F -O", code="--rsh-command --rmt-command"),
+    Program("csplit", writes="--prefix -f"),
     Program(
         "dd", exact=True, effect="write", operands="assigned", destructive=True, gnu_prefix=True
     ),
@@ -152,10 +146,8 @@ PROGRAMS = (
         "--mime-encoding --extension --apple --keep-going --dereference --no-dereference "
         "--no-buffer --no-pad --print0 --raw",
         texts="-e -F -P --exclude --separator --parameter",
-        options=(
-            Option("--magic-file -m --files-from -f", effect="read", value="path"),
-            Option("--compile -C", effect="write"),
-        ),
+        reads="--magic-file -m --files-from -f",
+        options=(Option("--compile -C", effect="write"),),
     ),
     Program(
         "find",
@@ -175,14 +167,14 @@ PROGRAMS = (
         ),
         flags="-print -print0 -ls",
         texts="-D -printf",
+        writes="-fprint -fprint0 -fls",
+        reads="-files0-from",
         options=(
             Option(_FIND_TESTS),
             Option(_FIND_VALUED, value="text"),
             Option(_NEWER, value="path"),
             Option("-L -follow", effect="read"),
-            Option("-files0-from", effect="read", value="path"),
             Option("-delete", effect="write", destructive=True),
-            Option("-fprint -fprint0 -fls", effect="write", value="path"),
             Option("-fprintf", effect="write", value="path", length=2),
             Option("-exec -execdir -ok -okdir", effect="execute", value="command"),
         ),
@@ -246,11 +238,9 @@ PROGRAMS = (
         effect="read",
         operands="read",
         texts="-a --algorithm",
-        options=(*_CHECKSUM_OPTIONS,),
+        options=_CHECKSUM_OPTIONS,
     ),
-    Program(
-        "split", gnu_prefix=True, options=(Option("--filter", effect="execute", value="code"),)
-    ),
+    Program("split", gnu_prefix=True, code="--filter"),
     reader(
         "stat",
         flags="-L -l -n -q -r -s -t -x --dereference --file-system --terse",
@@ -277,11 +267,8 @@ PROGRAMS = (
         "--dirsfirst --filesfirst --du --gitignore --ignore-case --inodes --device --matchdirs "
         "--nolinks --noreport --prune --si --sort",
         texts="-L -I -P -T --charset --filelimit --timefmt",
-        options=(
-            Option("--fromfile", effect="read"),
-            Option("-o", effect="write", value="path"),
-            Option("-R", effect="write"),
-        ),
+        writes="-o",
+        options=(Option("--fromfile", effect="read"), Option("-R", effect="write")),
     ),
     Program(
         "unzip",
@@ -297,11 +284,6 @@ PROGRAMS = (
         "zipinfo", always=1, effect="read", operands="one", flags="-1 -2 -s -m -l -v -h -z -t -C"
     ),
     Program(
-        "zip",
-        exact=True,
-        options=(
-            Option("--unzip-command", effect="execute", value="code"),
-            Option("--test -T", effect="execute"),
-        ),
+        "zip", exact=True, code="--unzip-command", options=(Option("--test -T", effect="execute"),)
     ),
 )

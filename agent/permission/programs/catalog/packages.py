@@ -61,7 +61,7 @@ PROGRAMS = (
         network="build-dep dist-upgrade download full-upgrade install source update upgrade",
         always=2,
         unrated="-t --target-release -a",
-        options=(Option("-o --option -c --config-file", effect="execute", value="text"),),
+        executes="-o --option -c --config-file",
     ),
     Program("apt-cache", always=2, unrated="-o --option -c --config-file -t --target-release -a"),
     Program(
@@ -69,34 +69,31 @@ PROGRAMS = (
         network="bundle fetch install reinstall search tap update upgrade",
         always=2,
         unrated="--prefix -D --installation",
-        subcommands=(Command("bundle services tap", always=3),),
+        groups="bundle services tap",
     ),
     Program(
         "bundle",
         network="add install lock outdated update",
         always=2,
         unrated="-f --rakefile -C --directory -N -I -r --gemfile --retry",
+        groups="config",
         subcommands=(
             Command("exec", always=3, wrapper=Wrapper(), flags="--keep-file-descriptors"),
-            Command("config", always=3),
         ),
     ),
     wrapping("bunx", network="*", wrapper=Wrapper(named=True), flags="--bun --silent"),
-    Program("cabal", always=2, subcommands=(Command("exec repl", runs_code=True),)),
+    Program("cabal", always=2, code_runners="exec repl"),
     Program(
         "cargo",
         network="add b build c check clippy doc fetch install login owner publish search update "
         "vendor yank",
         always=2,
         unrated="--color -Z --target-dir --lockfile-path",
-        options=(
-            Option("-C", effect="chdir", value="text"),
-            Option("--config", effect="execute", value="text"),
-            Option("--manifest-path", effect="chdir", value="text"),
-        ),
+        folders="-C --manifest-path",
+        executes="--config",
+        groups="add install nextest run",
+        code_runners="script",
         subcommands=(
-            Command("add install nextest run", always=3),
-            Command("script", runs_code=True),
             Command(
                 "watch",
                 wrapper=Wrapper(),
@@ -110,8 +107,9 @@ PROGRAMS = (
         "composer",
         network="create-project install outdated require search update",
         always=2,
-        options=(Option("-d --working-dir", effect="chdir", value="text"),),
-        subcommands=(Command("global run run-script", always=3), Command("exec", runs_code=True)),
+        folders="-d --working-dir",
+        groups="global run run-script",
+        code_runners="exec",
     ),
     Program("corepack", runs_code=True),
     Program(
@@ -119,42 +117,29 @@ PROGRAMS = (
         network="check-update download install makecache search update upgrade",
         always=2,
         unrated="--releasever --enablerepo --disablerepo -R",
-        options=(
-            Option("--installroot", effect="write", value="text"),
-            Option("-c --config", effect="execute", value="text"),
-            Option("--setopt", effect="execute", value="unknown"),
-        ),
+        executes="-c --config",
+        may_execute="--setopt",
+        options=(Option("--installroot", effect="write", value="text"),),
     ),
-    Program(
-        "dpkg",
-        options=(
-            Option("--root --admindir", effect="write", value="path"),
-            Option("--pre-invoke --post-invoke", effect="execute", value="code"),
-        ),
-    ),
+    Program("dpkg", writes="--root --admindir", code="--pre-invoke --post-invoke"),
     Program("flatpak port", always=2, unrated="--prefix -D --installation"),
     Program(
         "gem",
         network="fetch install outdated push search update yank",
         always=2,
-        options=(Option("--editor --config-file -e", effect="execute", value="unknown"),),
+        may_execute="--editor --config-file -e",
     ),
     Program(
         "hatch",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
+        groups="env version",
         subcommands=(
             Command("run", always=3, wrapper=Wrapper()),
-            Command("env version", always=3),
             Command("shell", runs_code=True, wrapper=Wrapper()),
         ),
     ),
-    Program(
-        "lerna",
-        always=2,
-        options=_NODE_WORKSPACE_OPTIONS,
-        subcommands=(Command("exec run", runs_code=True),),
-    ),
+    Program("lerna", always=2, options=_NODE_WORKSPACE_OPTIONS, code_runners="exec run"),
     Program(
         "npm",
         network="access add audit ci create dev dist-tag exec i init install login org outdated "
@@ -166,19 +151,14 @@ PROGRAMS = (
         unrated="--dir --workspace -w --filter -F --registry --cache --loglevel --tag --otp "
         "--scope --reporter --cwd --modules-folder --mutex --network-timeout --store-dir --config "
         "--use-yarnrc",
-        options=(
-            Option("--userconfig --globalconfig", effect="execute", value="text"),
-            Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
-            Option("--prefix -C", effect="chdir", value="text"),
-        ),
+        folders="--prefix -C",
+        executes="--userconfig --globalconfig",
+        may_execute="--script-shell --node-options --call -c",
+        groups="access cache config dist-tag org owner pkg run run-script team token version view",
+        code_runners="create explore init",
         subcommands=(
             _NPM_LISTS,
-            Command(
-                "access cache config dist-tag org owner pkg run run-script team token version view",
-                always=3,
-            ),
             Command("exec", always=3, wrapper=Wrapper(), options=_NPM_EXEC_OPTIONS),
-            Command("create explore init", runs_code=True),
             Command("x", wrapper=Wrapper(), options=_NPM_EXEC_OPTIONS),
         ),
     ),
@@ -193,22 +173,18 @@ PROGRAMS = (
         "nx",
         always=2,
         options=_NODE_WORKSPACE_OPTIONS,
-        subcommands=(
-            Command("affected generate run run-many", always=3),
-            Command("exec", runs_code=True),
-        ),
+        groups="affected generate run run-many",
+        code_runners="exec",
     ),
-    Program("opam", always=2, subcommands=(Command("exec", runs_code=True),)),
+    Program("opam", always=2, code_runners="exec"),
     Program("pacman", always=2, unrated="-b --dbpath -r --root --config --cachedir --arch"),
     Program(
         "pdm",
         network="add install lock publish sync update",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
-        subcommands=(
-            Command("run", always=3, wrapper=Wrapper(), flags="-s -v", texts="-p"),
-            Command("cache config", always=3),
-        ),
+        groups="cache config",
+        subcommands=(Command("run", always=3, wrapper=Wrapper(), flags="-s -v", texts="-p"),),
     ),
     Program(
         "pip",
@@ -217,7 +193,8 @@ PROGRAMS = (
         version="--version -V",
         version_unless=VERSION_MANAGERS,
         options=_PIP_OPTIONS,
-        subcommands=(Command("cache config index", always=3), _PIP_LISTS),
+        groups="cache config index",
+        subcommands=(_PIP_LISTS,),
     ),
     Program(
         "pip3",
@@ -248,13 +225,12 @@ PROGRAMS = (
         unrated="--prefix --workspace -w --filter -F --registry --cache --loglevel --tag --otp "
         "--scope --reporter --cwd --modules-folder --mutex --network-timeout --store-dir "
         "--use-yarnrc",
-        options=(
-            Option("--userconfig --globalconfig --config", effect="execute", value="text"),
-            Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
-            Option("--dir -C", effect="chdir", value="text"),
-        ),
+        folders="--dir -C",
+        executes="--userconfig --globalconfig --config",
+        may_execute="--script-shell --node-options --call -c",
+        groups="config env patch run store",
+        code_runners="create",
         subcommands=(
-            Command("config env patch run store", always=3),
             Command(
                 "exec",
                 always=3,
@@ -262,7 +238,6 @@ PROGRAMS = (
                 flags="-r -c --parallel --recursive --shell-mode",
             ),
             Command("dlx", always=3, wrapper=Wrapper(), flags="-c --silent", texts="--package"),
-            Command("create", runs_code=True),
         ),
     ),
     wrapping("pnpx", network="*"),
@@ -271,52 +246,32 @@ PROGRAMS = (
         network="add install lock publish search self source update",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
+        groups="cache config env self source",
         subcommands=(
             Command("run", always=3, wrapper=Wrapper()),
-            Command("cache config env self source", always=3),
             Command("shell", runs_code=True, wrapper=Wrapper()),
         ),
     ),
-    Program(
-        "rpm",
-        options=(
-            Option("--root -r", effect="write", value="path"),
-            Option("--eval -E --pipe", effect="execute", value="code"),
-            Option("--define -D", effect="execute", value="text"),
-        ),
-    ),
+    Program("rpm", writes="--root -r", code="--eval -E --pipe", executes="--define -D"),
     Program(
         "rye",
         network="add fetch install lock publish sync",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
-        subcommands=(
-            Command("run", always=3, wrapper=Wrapper()),
-            Command("toolchain tools", always=3),
-        ),
+        groups="toolchain tools",
+        subcommands=(Command("run", always=3, wrapper=Wrapper()),),
     ),
-    Program(
-        "snap",
-        always=2,
-        unrated="--prefix -D --installation",
-        subcommands=(Command("connections refresh", always=3),),
-    ),
-    Program(
-        "stack",
-        always=2,
-        subcommands=(Command("eval exec ghci runghc runhaskell script", runs_code=True),),
-    ),
-    Program(
-        "turbo", always=2, options=_NODE_WORKSPACE_OPTIONS, subcommands=(Command("run", always=3),)
-    ),
+    Program("snap", always=2, unrated="--prefix -D --installation", groups="connections refresh"),
+    Program("stack", always=2, code_runners="eval exec ghci runghc runhaskell script"),
+    Program("turbo", always=2, options=_NODE_WORKSPACE_OPTIONS, groups="run"),
     Program(
         "uv",
         network="add install lock publish python sync tool",
         always=2,
         unrated="--project --config-file --cache-dir --color --python -p",
-        options=(Option("--directory", effect="chdir", value="text"),),
+        folders="--directory",
+        groups="cache pip python self",
         subcommands=(
-            Command("cache pip python self", always=3),
             Command(
                 "run",
                 always=3,
@@ -326,7 +281,7 @@ PROGRAMS = (
                 "--all-groups --all-packages --no-cache",
                 texts="-p --extra --group --python --with --package --project --env-file "
                 "--with-requirements --with-editable --no-group --only-group",
-                options=(Option("--directory", effect="chdir", value="text"),),
+                folders="--directory",
             ),
             Command(
                 "tool",
@@ -355,16 +310,14 @@ PROGRAMS = (
         unrated="--prefix -C --dir --workspace -w --filter -F --registry --userconfig "
         "--globalconfig --cache --loglevel --tag --otp --scope --reporter --modules-folder "
         "--mutex --network-timeout --store-dir --config",
-        options=(
-            Option("--use-yarnrc", effect="execute", value="text"),
-            Option("--cwd", effect="chdir", value="text"),
-        ),
+        folders="--cwd",
+        executes="--use-yarnrc",
+        groups="cache config npm plugin run set workspaces",
+        code_runners="create node",
         subcommands=(
-            Command("cache config npm plugin run set workspaces", always=3),
             Command("exec", always=3, wrapper=Wrapper()),
             Command("dlx", always=3, wrapper=Wrapper(), flags="-q --quiet", texts="-p --package"),
             Command("workspace", always=4),
-            Command("create node", runs_code=True),
         ),
     ),
     Program(

@@ -12,16 +12,13 @@ PROGRAMS = (
         flags="-u -R --utc --universal --rfc-email --iso-8601 --debug",
         texts="-d -v --date --rfc-3339",
         paths="-r --reference",
-        options=(
-            Option("-I", value="joined"),
-            Option("--file -f", effect="read", value="path"),
-            Option("--set -s", effect="write", value="text"),
-        ),
+        reads="--file -f",
+        options=(Option("-I", value="joined"), Option("--set -s", effect="write", value="text")),
     ),
     Program(
         "dmesg",
+        reads="--file -F",
         options=(
-            Option("--file -F", effect="read", value="path"),
             Option("--clear -C -c --console-off -D", effect="write"),
             Option("-n", effect="write", value="text"),
         ),
@@ -66,7 +63,7 @@ PROGRAMS = (
     ),
     Program("killall pkill reboot shutdown", exact=True, destructive=True),
     Program("launchctl service", always=2),
-    Program("logrotate", options=(Option("--log -l --state -s", effect="write", value="path"),)),
+    Program("logrotate", writes="--log -l --state -s"),
     Program("lscpu whoami", always=1, effect="read", operands="none"),
     Program("lsof top", always=1),
     Program("nproc", always=1, effect="read", operands="none", flags="--all", texts="--ignore"),

@@ -64,16 +64,8 @@ _AWK_OPTIONS = (
 )
 
 PROGRAMS = (
-    Program(
-        "ack",
-        always=1,
-        options=(
-            Option("--files-from", effect="read", value="path"),
-            Option("--pager", effect="execute", value="code"),
-            Option("--ackrc", effect="execute", value="path"),
-        ),
-    ),
-    Program("ag", always=1, options=(Option("--pager", effect="execute", value="code"),)),
+    Program("ack", always=1, reads="--files-from", loads="--ackrc", code="--pager"),
+    Program("ag", always=1, code="--pager"),
     Program(
         "awk gawk mawk",
         listings=(
@@ -141,14 +133,7 @@ PROGRAMS = (
         flags="-n -s -w -z --complement --only-delimited --zero-terminated",
         texts="-b -c -d -f --bytes --characters --delimiter --fields --output-delimiter",
     ),
-    Program(
-        "dc",
-        runs_input="escapes",
-        options=(
-            Option("--expression -e", effect="execute", value="code"),
-            Option("--file -f", effect="execute", value="path"),
-        ),
-    ),
+    Program("dc", runs_input="escapes", loads="--file -f", code="--expression -e"),
     Program(
         "diff",
         always=1,
@@ -203,7 +188,7 @@ PROGRAMS = (
         paths="-f --format-file",
         options=(Option("-L", value="joined"),),
     ),
-    Program("iconv shuf", options=(Option("--output -o", effect="write", value="path"),)),
+    Program("iconv shuf", writes="--output -o"),
     reader(
         "join",
         flags="-i -z --ignore-case --check-order --nocheck-order --header --zero-terminated",
@@ -257,6 +242,7 @@ PROGRAMS = (
         "--max-count --max-depth --max-filesize --path-separator --replace --sort --sortr "
         "--threads --type --type-not",
         paths="--ignore-file",
+        code="--pre --hostname-bin",
         options=(
             Option("-u -. --hidden --no-ignore --unrestricted --no-ignore-vcs", reach="hidden"),
             Option("-L --follow", reach="linked"),
@@ -265,7 +251,6 @@ PROGRAMS = (
             Option("-f --file", value="path", gives_pattern=True),
             Option("--files", gives_pattern=True),
             Option("-z --search-zip", effect="execute"),
-            Option("--pre --hostname-bin", effect="execute", value="code"),
         ),
     ),
     Program(
@@ -314,11 +299,9 @@ PROGRAMS = (
         "--reverse --stable --unique --version-sort --zero-terminated",
         texts="-k -t -S --field-separator --key --sort --buffer-size --parallel --batch-size",
         paths="--random-source",
-        options=(
-            Option("--files0-from", effect="read", value="path"),
-            Option("--output -o --temporary-directory -T", effect="write", value="path"),
-            Option("--compress-program", effect="execute", value="code"),
-        ),
+        writes="--output -o --temporary-directory -T",
+        reads="--files0-from",
+        code="--compress-program",
     ),
     Program(
         "strings",

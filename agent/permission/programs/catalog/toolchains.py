@@ -7,20 +7,21 @@ PROGRAMS = (
         "asdf",
         always=2,
         unrated="-C --cd -E --env -j --jobs",
-        subcommands=(Command("plugin", always=3), Command("exec", wrapper=Wrapper())),
+        groups="plugin",
+        subcommands=(Command("exec", wrapper=Wrapper()),),
     ),
     Program(
         "conda",
         always=2,
         unrated="-n --name -p --prefix -r --root-prefix",
+        groups="config env",
         subcommands=(
-            Command("config env", always=3),
             Command(
                 "run",
                 wrapper=Wrapper(),
                 flags="-v --no-capture-output --live-stream",
                 texts="-n -p",
-                options=(Option("--cwd", effect="chdir", value="text"),),
+                folders="--cwd",
             ),
         ),
     ),
@@ -28,15 +29,13 @@ PROGRAMS = (
     Program("devenv", subcommands=(Command("shell", wrapper=Wrapper()),)),
     Program("direnv", subcommands=(Command("exec", wrapper=Wrapper(operands_before=1)),)),
     Program("fnm", always=2, subcommands=(Command("exec", wrapper=Wrapper(), texts="--using"),)),
-    Program("jenv", always=2, subcommands=(Command("exec", runs_code=True),)),
+    Program("jenv", always=2, code_runners="exec"),
     Program(
         "mamba",
         always=2,
         unrated="-n --name -p --prefix -r --root-prefix",
-        subcommands=(
-            Command("config env", always=3),
-            Command("run", wrapper=Wrapper(), flags="-v", texts="-n -p"),
-        ),
+        groups="config env",
+        subcommands=(Command("run", wrapper=Wrapper(), flags="-v", texts="-n -p"),),
     ),
     Program(
         "micromamba",
@@ -47,11 +46,8 @@ PROGRAMS = (
         "mise",
         always=2,
         unrated="-C --cd -E --env -j --jobs",
-        subcommands=(
-            Command("run settings", always=3),
-            Command("exec", always=3, wrapper=Wrapper()),
-            Command("x", wrapper=Wrapper()),
-        ),
+        groups="run settings",
+        subcommands=(Command("exec", always=3, wrapper=Wrapper()), Command("x", wrapper=Wrapper())),
     ),
     Program(
         "nix",
@@ -59,10 +55,10 @@ PROGRAMS = (
         elsewhere="command",
         code_options="-c",
         unrated="--option -I --store --eval-store -f --file",
+        groups="flake profile store",
+        code_runners="eval repl shell",
         subcommands=(
-            Command("flake profile store", always=3),
             Command("develop", always=3, runs_code=True),
-            Command("eval repl shell", runs_code=True),
             Command("run", runs_code=True, wrapper=Wrapper()),
         ),
     ),
@@ -73,19 +69,15 @@ PROGRAMS = (
         always=2,
         unrated="-C --directory -P --project -p -e --env -c --config --manifest-path --data-dir "
         "--cache-dir",
-        subcommands=(
-            Command("run", always=3, wrapper=Wrapper(), flags="-q", texts="-e"),
-            Command("global task", always=3),
-        ),
+        groups="global task",
+        subcommands=(Command("run", always=3, wrapper=Wrapper(), flags="-q", texts="-e"),),
     ),
     Program(
         "rustup",
         always=2,
         unrated="-v",
-        subcommands=(
-            Command("component override target toolchain", always=3),
-            Command("run", wrapper=Wrapper(operands_before=1), flags="--install"),
-        ),
+        groups="component override target toolchain",
+        subcommands=(Command("run", wrapper=Wrapper(operands_before=1), flags="--install"),),
     ),
     Program("sdk", always=2),
     Program(

@@ -122,13 +122,8 @@ PROGRAMS = (
         network="*",
         always=2,
         unrated="-R --repo --hostname",
-        subcommands=(
-            Command(
-                "auth cache extension gist issue label pr project release repo ruleset run search "
-                "secret variable workflow",
-                always=3,
-            ),
-        ),
+        groups="auth cache extension gist issue label pr project release repo ruleset run search "
+        "secret variable workflow",
     ),
     Program(
         "git",
@@ -137,14 +132,8 @@ PROGRAMS = (
         version="--version -V version",
         syntax="git",
         flags="-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects",
-        options=(
-            Option("-C", effect="chdir", value="path"),
-            Option(
-                "-c --git-dir --work-tree --exec-path --config-env --namespace --super-prefix",
-                effect="execute",
-                value="text",
-            ),
-        ),
+        executes="-c --git-dir --work-tree --exec-path --config-env --namespace --super-prefix",
+        options=(Option("-C", effect="chdir", value="path"),),
         shared_options=(
             Option("--git-dir --work-tree", effect="chdir", value="path"),
             Option("--output", effect="write", value="path"),
@@ -161,6 +150,7 @@ PROGRAMS = (
                 value="unknown",
             ),
         ),
+        groups="bundle flow lfs maintenance sparse-checkout subtree svn",
         subcommands=(
             Command(
                 "diff",
@@ -260,7 +250,7 @@ PROGRAMS = (
                 effect="read",
                 flags="-s -p --shell --perl --python --tcl",
                 texts="--count --exclude",
-                options=(*_REF_OPTIONS,),
+                options=_REF_OPTIONS,
             ),
             Command(
                 "ls-tree",
@@ -396,7 +386,7 @@ PROGRAMS = (
                         effect="read",
                         flags="--all",
                         texts="--value --url",
-                        options=(*_CONFIG_OPTIONS,),
+                        options=_CONFIG_OPTIONS,
                     ),
                     Command("list", effect="read", options=_CONFIG_OPTIONS),
                     Command("edit set unset rename-section remove-section", effect="write"),
@@ -410,12 +400,7 @@ PROGRAMS = (
             Command("add", operands="read"),
             Command("switch", options=(Option("-C", effect="unknown", explicit=True),)),
             Command("apply checkout mv restore rm", effect="write", operands="change"),
-            Command(
-                "clone",
-                effect="write",
-                operands="copy",
-                options=(Option("-u -c", effect="execute", value="text"),),
-            ),
+            Command("clone", effect="write", operands="copy", executes="-u -c"),
             Command("am init reset", effect="write"),
             Command("clean", effect="write", destructive=True),
             Command(
@@ -428,23 +413,14 @@ PROGRAMS = (
                     ),
                 ),
             ),
-            Command("bundle flow lfs maintenance sparse-checkout subtree svn", always=3),
-            Command(
-                "fetch",
-                effect="network",
-                options=(Option("-u", effect="execute", value="unknown"),),
-            ),
+            Command("fetch", effect="network", may_execute="-u"),
             Command("pull push", effect="network"),
-            Command("archive format-patch", options=(Option("-o", effect="write", value="path"),)),
-            Command("rebase", options=(Option("-x", effect="execute", value="code"),)),
+            Command("archive format-patch", writes="-o"),
+            Command("rebase", code="-x"),
             Command("bisect", always=3, subcommands=(Command("run", wrapper=Wrapper()),)),
             Command("for-each-repo", wrapper=Wrapper(), texts="--config"),
             Command("daemon instaweb mergetool", effect="execute"),
-            Command(
-                "difftool",
-                effect="execute",
-                options=(Option("-x", effect="execute", value="code"),),
-            ),
+            Command("difftool", effect="execute", code="-x"),
             Command("filter-branch", effect="execute", destructive=True),
             Command("filter-repo", destructive=True),
         ),
@@ -454,7 +430,7 @@ PROGRAMS = (
         network="*",
         always=2,
         unrated="-R --repo --hostname",
-        subcommands=(Command("auth ci issue mr release repo", always=3),),
+        groups="auth ci issue mr release repo",
     ),
     Program("hg svn", always=2, options=_REPOSITORY_OPTIONS),
     Program("hub", network="*", always=2, unrated="-R --repo --hostname"),
@@ -462,6 +438,6 @@ PROGRAMS = (
         "jj",
         always=2,
         options=_REPOSITORY_OPTIONS,
-        subcommands=(Command("bookmark config file git op operation workspace", always=3),),
+        groups="bookmark config file git op operation workspace",
     ),
 )

@@ -55,10 +55,8 @@ PROGRAMS = (
         wrapper=Wrapper(variables=True),
         flags="-i -0 -v --ignore-environment --null --debug",
         texts="-u --unset",
-        options=(
-            Option("-S --split-string", value="code"),
-            Option("-C --chdir", effect="chdir", value="text"),
-        ),
+        folders="-C --chdir",
+        options=(Option("-S --split-string", value="code"),),
     ),
     wrapping(
         "env-cmd",
@@ -149,7 +147,7 @@ PROGRAMS = (
         "--same-dir --remain-after-exit --system",
         texts="-p -u -M -H --unit --property --uid --gid --setenv --slice --description --machine "
         "--on-active --on-calendar",
-        options=(Option("--working-directory", effect="chdir", value="text"),),
+        folders="--working-directory",
     ),
     wrapping("taskset", wrapper=Wrapper(operands_before=1), flags="-a -c --all-tasks --cpu-list"),
     wrapping(
@@ -174,7 +172,7 @@ PROGRAMS = (
         flags="-i -m -n -p -u -U -C -T -f -r -c --mount --net --pid --user --ipc --uts --fork "
         "--map-root-user --mount-proc --kill-child",
         texts="-S -G",
-        options=(Option("-R -w --root --wd", effect="chdir", value="text"),),
+        folders="-R -w --root --wd",
     ),
     wrapping("valgrind", flags="-q -v"),
     wrapping(
