@@ -31,7 +31,7 @@ from agent.records.messages import (
 from agent.store.listing import SessionScope
 from agent.store.store import Store
 from agent.store.writes import Record, write_records
-from app.screens.session_list.rows import SessionFilter, session_rows, similar_titles
+from app.screens.session_list.screen import SessionFilter, session_rows, similar_titles
 from bench.table import Row, calibration, ms, show, to_loop
 
 SESSIONS = 10_000

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.command_support import command_parser, run_with_store, typed_path
-from app.startup.own_command import own_command
+from app.startup.launch import own_command
 
 if TYPE_CHECKING:
     from agent.store.store import Store

@@ -40,9 +40,8 @@ from app.console.commands import COMMANDS, SCREEN_ONLY, find_plain, screen_only
 from app.console.printer import Printer
 from app.session.prompt_preparation import PromptPreparation
 from app.session.session_totals import session_cost
-from app.startup.launch import LaunchOptions, load_runtime, named_session
+from app.startup.launch import LaunchOptions, load_runtime, named_session, own_command
 from app.startup.logs import start_log
-from app.startup.own_command import own_command
 from app.text.units import money
 
 if TYPE_CHECKING:  # loads the agent package

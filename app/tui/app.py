@@ -29,9 +29,8 @@ from textual.widget import AwaitMount
 from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import Workspace, short_folder
-from app.startup.launch import LaunchOptions, load_runtime
+from app.startup.launch import LaunchOptions, load_runtime, own_command
 from app.startup.logs import start_log
-from app.startup.own_command import own_command
 from app.text.file_links import file_links
 from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import has_few_colors, register

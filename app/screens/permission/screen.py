@@ -22,8 +22,7 @@ from app.screens.base.page import FluidText
 from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
 from app.text.sanitize import sanitize
 from app.toolkit.app_of import app_of
-from app.widgets.input.command_editor import CommandEditor
-from app.widgets.input.field import TextField
+from app.widgets.input.field import CommandEditor, TextField
 from app.widgets.permission_subject import PermissionSubject
 
 if TYPE_CHECKING:  # only for a review

@@ -10,10 +10,9 @@ from agent.records.frozen import frozen
 from app.commands.registry import Action
 from app.session.notices import NoticeLog
 from app.widgets.activity import ActivityLine
-from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.completion_list import CompletionList, SlashEntry
-from app.widgets.live_strip import LiveStrip
 from app.widgets.notice_line import NoticeLine
+from app.widgets.session_bars import Breadcrumbs, LiveStrip
 from app.widgets.sidebar import Sidebar
 from app.widgets.transcript.transcript import Transcript
 

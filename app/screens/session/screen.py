@@ -25,8 +25,8 @@ from app.session.notices import Level, NoticeLog
 from app.text.mentions import mention_of, typed_mention
 from app.toolkit.painting import PaintedScreen
 from app.widgets.home import Home, HomeFacts
+from app.widgets.input.field import TextArea
 from app.widgets.input.prompt import CompletionKey, Prompt
-from app.widgets.input.textarea import TextArea
 from app.widgets.status import StatusLine, agent_tone
 
 if TYPE_CHECKING:  # not needed for the first frame

@@ -7,9 +7,16 @@ Textual's fields insert letters at once but run other keys only when these have 
 app, so that a letter from the same read would overtake them.
 """
 
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
 from rich.cells import split_graphemes
 from textual import events
 from textual.binding import BindingsMap
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 from textual.widgets.input import Selection
@@ -92,3 +99,97 @@ class TextField(Input):
             self.delete(self.cursor_position, next_boundary(self.value, self.cursor_position))
         else:
             self.delete_selection()
+
+
+# Textual's multi-line editor, with a cursor that moves by graphemes.
+#
+# Textual's editor is imported without tree-sitter: nothing is highlighted here, and the first frame
+# must not wait for it. Import it only from this module.
+
+
+@contextmanager
+def _without_tree_sitter() -> Generator[None]:
+    """Hide tree-sitter from imports in the block, unless it is loaded already."""
+    modules = cast("dict[str, object]", sys.modules)
+    hidden = "tree_sitter" not in modules
+    if hidden:
+        modules["tree_sitter"] = None
+    try:
+        yield
+    finally:
+        if hidden:
+            del modules["tree_sitter"]
+
+
+with _without_tree_sitter():
+    from textual.widgets import TextArea
+    from textual.widgets.text_area import Location
+
+__all__ = ["GraphemeArea", "Location", "TextArea"]
+
+
+class GraphemeArea(TextArea):
+    """An editor whose cursor moves by graphemes, which are deleted as a whole. Its keys work in the
+    order they were typed."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await run_bound_action(self, self._bindings, event)
+
+    def get_cursor_left_location(self) -> Location:
+        row, column = self.cursor_location
+        if column == 0:
+            return super().get_cursor_left_location()
+        return row, previous_boundary(self.document.get_line(row), column)
+
+    def get_cursor_right_location(self) -> Location:
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        if column == len(line):
+            return super().get_cursor_right_location()
+        return row, next_boundary(line, column)
+
+
+# The editor of a command in the permission dialog.
+
+NEW_LINE = {"shift+enter", "alt+enter", "ctrl+j"}
+
+
+class CommandEditor(TextArea):
+    """Enter is done, shift+enter or ctrl+j inserts a line break, Esc discards the changes."""
+
+    DEFAULT_CSS = """
+    CommandEditor {
+        height: auto;
+        max-height: 50%;
+        margin-bottom: 1;
+        padding: 1 2;
+        border: none;
+        background: $tone-ground;
+    }
+    """
+
+    @dataclass
+    class Done(Message):
+        """Editing ended; *command* is None if the changes were discarded."""
+
+        command: str | None
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("", soft_wrap=True, show_line_numbers=False, id=id)
+
+    def begin(self, command: str) -> None:
+        self.load_text(command)
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            self.post_message(self.Done(self.text))
+        elif event.key == "escape":
+            self.post_message(self.Done(None))
+        elif event.key in NEW_LINE:
+            self.insert("\n")
+        else:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()

@@ -17,11 +17,11 @@ from textual.timer import Timer
 from app.text.mentions import mention_of
 from app.text.units import count
 from app.toolkit.painting import PaintedScreen
+from app.widgets.input.field import GraphemeArea
 from app.widgets.input.held_keys import HeldKeys, TypedEvent
-from app.widgets.input.textarea import GraphemeArea
 
 if TYPE_CHECKING:  # only with Vim keys
-    from app.widgets.input.vim.keys import Mode, Vim
+    from app.widgets.input.vim import Mode, Vim
 
 
 PLACEHOLDER = "Ask for anything, @ files, / commands, ? help"
@@ -332,7 +332,7 @@ class Prompt(GraphemeArea):
     def use_vim(self, *, on: bool) -> None:
         if on == (self.vim is not None):
             return
-        from app.widgets.input.vim.keys import Vim  # only with Vim keys
+        from app.widgets.input.vim import Vim  # only with Vim keys
 
         self.vim = Vim() if on else None
         self.post_message(self.ModeChanged("insert"))

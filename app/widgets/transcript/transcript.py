@@ -36,10 +36,9 @@ from app.widgets.transcript.items import (
 )
 from app.widgets.transcript.layout import Layout, earlier_messages_line
 from app.widgets.transcript.lines import Page, places_of
-from app.widgets.transcript.scrollbar import RowScrollBar, finished_strips
 from app.widgets.transcript.selection import copied_text, moved_selection, with_selection
 from app.widgets.transcript.tool_calls import Moment
-from app.widgets.transcript.viewport import Viewport
+from app.widgets.transcript.viewport import RowScrollBar, Viewport, finished_strips
 
 SPINNER_SECONDS = 1 / 8
 """Seconds between the steps of a spinner."""

@@ -11,7 +11,7 @@ from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
 from app.session.live import SessionFamily
 from app.session.view import SessionView
-from app.widgets.breadcrumbs import breadcrumbs_text
+from app.widgets.session_bars import breadcrumbs_text
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Running, Starter
 from tests.support import records

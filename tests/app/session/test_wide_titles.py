@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from agent.records.messages import Session
 from app.session.live import SessionFamily
-from app.widgets.breadcrumbs import breadcrumbs_text
+from app.widgets.session_bars import breadcrumbs_text
 from tests.app.conftest import Starter
 from tests.support import records
 from tests.support.model_server import ModelServer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.startup.own_command import own_command
+from app.startup.launch import own_command
 
 
 def program(folder: Path, name: str = "opencode-py", mode: int = 0o755) -> Path:

@@ -10,7 +10,7 @@ from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
 from app.session.live_sessions import LiveState
 from app.tui.app import OpencodeApp
-from app.widgets.live_strip import LiveStrip, strip_text
+from app.widgets.session_bars import LiveStrip, strip_text
 from tests.app.conftest import Running, Starter
 from tests.app.screens.sample_session import command_dialog, show_session
 from tests.support import records

@@ -208,7 +208,7 @@ def test_the_first_frame_is_complete_and_loads_little() -> None:
         sys.setprofile(called)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
         late = ("app.tui.controller", "app.actions", "app.widgets.transcript.transcript",
-                "app.widgets.input.vim.keys",
+                "app.widgets.input.vim",
                 "agent.records.messages", "agent.records.events",
                 "textual.widgets._markdown", "markdown_it", "pygments", "importlib.metadata")
         frame["loaded"] = [name for name in late if name in sys.modules]

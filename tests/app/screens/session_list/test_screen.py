@@ -4,8 +4,14 @@ from dataclasses import replace
 
 from agent.store.listing import SessionHit, SessionListItem
 from agent.store.search import SearchHit
-from app.screens.session_list.rows import SessionFilter, session_row, session_rows, similar_titles
-from app.screens.session_list.screen import highlight_words, text_around
+from app.screens.session_list.screen import (
+    SessionFilter,
+    highlight_words,
+    session_row,
+    session_rows,
+    similar_titles,
+    text_around,
+)
 from app.text.units import day, duration
 from tests.app.conftest import Running, Starter
 from tests.support import records

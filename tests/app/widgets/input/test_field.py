@@ -4,8 +4,7 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from app.widgets.input.field import TextField, grapheme_boundaries
-from app.widgets.input.textarea import GraphemeArea
+from app.widgets.input.field import GraphemeArea, TextField, grapheme_boundaries
 
 FAMILY, ACCENTED, FLAG = (
     "\U0001f469\u200d\U0001f469\u200d\U0001f467",

@@ -3,7 +3,7 @@
 import pytest
 from pygments.lexers import BashLexer
 
-from app.widgets.transcript.shell_tokens import commands_only
+from app.widgets.transcript.highlight import commands_only
 
 
 def colored(code: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.widgets.input.vim.keys import Vim
+from app.widgets.input.vim import Vim
 from tests.app.conftest import Starter
 
 CASES = json.loads((Path(__file__).parents[4] / "data" / "vim_keys.json").read_text())

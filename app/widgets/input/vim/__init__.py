@@ -1,1 +1,0 @@
-"""Vim's keys for the prompt, independent of any widget."""
