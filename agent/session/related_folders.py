@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from agent.git import find_repository, git
+from agent.store import queries, writes
 from agent.store.store import Store
 
 FIRST_COMMIT_TIMEOUT = 10.0
@@ -21,15 +22,15 @@ _HASH = re.compile(r"[0-9a-f]{40,64}")
 
 async def other_places(store: Store, directory: str) -> tuple[str, ...]:
     """Return the other folders whose sessions are those of *directory*, and record where it is."""
-    known = await store.place(directory)
+    known = await store.read(queries.place, directory)
     origin = await _origin(directory, known[0] if known else "")
     repository = await asyncio.to_thread(find_repository, Path(directory)) if origin else None
     if repository is None:
         return ()
     folder = Path(directory).relative_to(repository.root).as_posix()
     if known != (origin, folder):
-        await store.save_place(directory, origin, folder)
-    found = [each for each in await store.places(origin, folder) if each != directory]
+        await store.write(writes.save_place, directory, origin, folder)
+    found = [each for each in await store.read(queries.places, origin, folder) if each != directory]
 
     def is_ours(place: str) -> bool:
         if not os.path.lexists(place):

@@ -21,6 +21,7 @@ from agent.records.messages import (
 from agent.session.queue import is_queued
 from agent.session.related_folders import other_places
 from agent.session.usage_totals import with_model_usage
+from agent.store import queries
 from agent.store.background_reports import background_report, queued_report
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
 from agent.store.recovery import close_part
@@ -148,7 +149,7 @@ class SessionRepository:
 
     async def _record_place(self) -> None:
         """Look where this folder was, unless that is known: a list of sessions looks anyway."""
-        if await self._store.place(self._path) is None:
+        if await self._store.read(queries.place, self._path) is None:
             await self.elsewhere()
 
     async def close(self) -> None:

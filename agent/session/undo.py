@@ -49,6 +49,7 @@ from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
 from agent.session.turn.services import TurnServices
 from agent.session.turn_runner import Runner
+from agent.store import queries
 from agent.store.store import Store
 
 T = TypeVar("T")
@@ -137,7 +138,7 @@ async def _worktree_children(
 async def patches_in(store: Store, messages: Iterable[MessageWithParts]) -> list[PatchPart]:
     """Return the patches of *messages*, in the order of the changes."""
     found = {p.id: p for m in messages for p in m.parts if isinstance(p, PatchPart)}
-    order = await store.in_stored_order(found)
+    order = await store.read(queries.in_stored_order, list(found))
     return [found[patch_id] for patch_id in dict.fromkeys((*order, *found))]
 
 

@@ -66,7 +66,7 @@ class RawHit:
     snippet: str = ""
 
 
-def search(connection: sqlite3.Connection, text: str, limit: int) -> list[SearchHit]:
+def search(connection: sqlite3.Connection, text: str, limit: int = 50) -> list[SearchHit]:
     """Return up to *limit* parts that contain every word of *text*; none for an empty text."""
     return with_excerpts(connection, find_hits(connection, text, limit))
 

@@ -9,12 +9,12 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from agent.bus import Bus
 from agent.records.blocks import TodoItem
@@ -32,9 +32,7 @@ from agent.records.events import (
     TodoUpdated,
 )
 from agent.records.frozen import frozen
-from agent.records.goals import Goal
 from agent.records.json import encodable
-from agent.records.memory import MemoryOrigin
 from agent.records.messages import (
     AssistantMessage,
     Message,
@@ -45,25 +43,11 @@ from agent.records.messages import (
     is_open,
 )
 from agent.records.review_comment import ReviewComment
-from agent.records.spending import SpendingUnit
-from agent.store import (
-    drafts,
-    goals,
-    lease,
-    listing,
-    memory,
-    queries,
-    search,
-    spending,
-    stats,
-    writes,
-)
+from agent.store import lease, listing, queries, small_tables, stats, writes
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
 from agent.store.recovery import recover
-from agent.store.search import SearchHit
-from agent.store.spending import StoredCaps
 from agent.store.stats import UsageRow
 from agent.store.write_behind import OpenParts, WriteBehind
 from agent.store.writes import Record, Written
@@ -71,6 +55,7 @@ from agent.store.writes import Record, Written
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Given = ParamSpec("Given")
 
 NO_SESSION = (
     "There is no session {session_id}. It may have been deleted; list the sessions to see those "
@@ -85,6 +70,19 @@ class MessagePage:
 
     messages: tuple[MessageWithParts, ...]
     older: int
+
+
+def _to_end(
+    method: Callable[Concatenate["Store", Given], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Store", Given], Coroutine[Any, Any, T]]:
+    """Let *method* run to its end even if its caller is canceled: the database will commit, so
+    memory and bus must follow."""
+
+    @wraps(method)
+    async def run(self: "Store", *args: Given.args, **named: Given.kwargs) -> T:
+        return await self.run_to_end(method(self, *args, **named))
+
+    return run
 
 
 class Store:
@@ -130,9 +128,30 @@ class Store:
             finally:
                 await self._database.close()
 
+    async def read(
+        self,
+        query: Callable[Concatenate[Connection, Given], T],
+        *args: Given.args,
+        **named: Given.kwargs,
+    ) -> T:
+        """Return what *query* finds in one consistent state of the database. Parts that still grow
+        are not in there: messages have methods of their own."""
+        return await self._database.read(lambda connection: query(connection, *args, **named))
+
+    async def write(
+        self,
+        change: Callable[Concatenate[Connection, Given], T],
+        *args: Given.args,
+        **named: Given.kwargs,
+    ) -> T:
+        """Make *change* in one transaction, to its end even if the caller is canceled. It can run
+        more than once."""
+        work = self._database.write(lambda connection: change(connection, *args, **named))
+        return await self.run_to_end(work)
+
     async def session(self, session_id: str) -> Session:
         """Return a session. Raises ``SessionNotFound``."""
-        found = await self._database.read(partial(queries.session, session_id=session_id))
+        found = await self.read(queries.session, session_id)
         if found is None:
             raise SessionNotFound(NO_SESSION.format(session_id=session_id))
         return found
@@ -156,36 +175,21 @@ class Store:
         wanted = queries.SessionFilter(
             directory, elsewhere, include_children, archived, limit, before
         )
-        return await self._database.read(partial(queries.sessions, wanted=wanted))
+        return await self.read(queries.sessions, wanted)
 
     async def session_list(self, scope: SessionScope) -> list[SessionListItem]:
         """Return the sessions of *scope* for a list: the pinned first, then newest first."""
-        return await self._database.read(partial(listing.session_list, scope=scope))
+        return await self.read(listing.session_list, scope)
 
     async def search_sessions(
         self, text: str, scope: SessionScope, limit: int = 100
     ) -> list[SessionHit]:
         """Return up to *limit* texts of sessions of *scope* that contain every word of *text*."""
-        return await self._database.read(
-            partial(listing.search_sessions, text=text, scope=scope, limit=limit)
-        )
-
-    async def place(self, directory: str) -> tuple[str, str] | None:
-        """Return the first commit of a folder's repository and its path in there, as recorded."""
-        return await self._database.read(partial(queries.place, directory=directory))
-
-    async def places(self, origin: str, folder: str) -> list[str]:
-        """Return the folders that were recorded as *folder* of the repository *origin*."""
-        return await self._database.read(partial(queries.places, origin=origin, folder=folder))
-
-    async def save_place(self, directory: str, origin: str, folder: str) -> None:
-        """Record a folder as *folder* of the repository whose first commit is *origin*."""
-        work = partial(writes.save_place, directory=directory, origin=origin, folder=folder)
-        await self._database.write(work)
+        return await self.read(listing.search_sessions, text, scope, limit)
 
     async def children(self, session_id: str) -> list[Session]:
         """Return the sub-agents' sessions of a session, oldest first."""
-        return await self._database.read(partial(queries.children, session_id=session_id))
+        return await self.read(queries.children, session_id)
 
     async def messages(
         self, session_id: str, *, before: str | None = None, limit: int | None = None
@@ -205,11 +209,6 @@ class Store:
         work = partial(queries.messages_after, session_id=session_id, after=after)
         return self._with_open_parts(await self._consistent(work, session_id), session_id)
 
-    async def in_stored_order(self, part_ids: Iterable[str]) -> list[str]:
-        """Return *part_ids* in the order in which the parts were first stored."""
-        work = partial(queries.in_stored_order, part_ids=list(part_ids))
-        return await self._database.read(work)
-
     async def context_messages(
         self, session_id: str, *, before: str | None = None
     ) -> list[MessageWithParts]:
@@ -219,20 +218,14 @@ class Store:
         work = partial(queries.context_messages, session_id=session_id, before=before)
         return self._with_open_parts(await self._consistent(work, session_id), session_id)
 
-    async def preserved_messages(self, session_id: str, before: str) -> list[MessageWithParts]:
-        """Return the messages before the message *before* that compactions keep word for word,
-        oldest first (``agent.session.context.pins``)."""
-        work = partial(queries.preserved_messages, session_id=session_id, before=before)
-        return await self._database.read(work)
-
     async def page(self, session_id: str, *, before: str | None = None, limit: int) -> MessagePage:
         """Return the last *limit* messages before the message *before* (default: of all)."""
         messages = await self.messages(session_id, before=before, limit=limit)
         if len(messages) < limit:
             return MessagePage(tuple(messages), 0)
         first = messages[0].message.id
-        work = partial(queries.message_count, session_id=session_id, before=first)
-        return MessagePage(tuple(messages), await self._database.read(work))
+        older = await self.read(queries.message_count, session_id, first)
+        return MessagePage(tuple(messages), older)
 
     async def message(self, message_id: str) -> MessageWithParts | None:
         """Return one message with its parts, None if it does not exist."""
@@ -245,61 +238,23 @@ class Store:
             found = await self._consistent(work, session_id)
         return self._with_open_parts([found], session_id)[0] if found is not None else None
 
-    async def pinned_ids(self, session_id: str) -> frozenset[str]:
-        """Return the ids of the messages that the user pinned."""
-        return await self._database.read(partial(queries.pinned_ids, session_id=session_id))
-
-    async def search(self, text: str, limit: int = 50) -> list[SearchHit]:
-        """Return up to *limit* finished texts that contain every word of *text*, newest first."""
-        return await self._database.read(partial(search.search, text=text, limit=limit))
-
     async def usage_rows(
         self, since: float = 0.0, project: str | None = None
     ) -> tuple[UsageRow, ...]:
         """Return the usage of models from *since* on (seconds since the epoch), in *project* or in
         all."""
-        return await self._database.read(partial(stats.usage_rows, since=since, project=project))
-
-    async def spent_since(self, since: float) -> dict[SpendingUnit, float]:
-        """Return what all sessions spent from *since* on (seconds since the epoch)."""
-        return await self._database.read(partial(spending.spent_since, since=since))
-
-    async def spending_caps(self, scopes: Iterable[str]) -> StoredCaps:
-        """Return the caps that the user set for *scopes*: sessions or days."""
-        return await self._database.read(partial(spending.caps, scopes=list(scopes)))
-
-    async def save_spending_cap(self, scope: str, unit: SpendingUnit, amount: float | None) -> None:
-        work = partial(spending.save_cap, scope=scope, unit=unit, amount=amount)
-        await self._database.write(work)
-
-    async def goal(self, session_id: str) -> Goal | None:
-        """Return the goal of a session."""
-        return await self._database.read(partial(goals.goal, session_id=session_id))
-
-    async def save_goal(self, session_id: str, goal: Goal) -> None:
-        """Replace the goal of a session."""
-        work = partial(goals.save_goal, session_id=session_id, goal=goal)
-        await self._run_to_end(self._database.write(work))
-
-    async def memory_origins(self, file: str) -> dict[str, MemoryOrigin]:
-        """Return the origins of the lines of a memory file, by their text."""
-        return await self._database.read(partial(memory.origins, file=file))
-
-    async def save_memory_origins(self, file: str, lines: Mapping[str, MemoryOrigin]) -> None:
-        """Store the origins of *lines* of a memory file."""
-        await self._database.write(partial(memory.save_origins, file=file, lines=lines))
+        return await self.read(stats.usage_rows, since, project)
 
     async def review_draft(self, scope: str, title: str) -> tuple[ReviewComment, ...]:
         """Return the comments that are not sent yet on the changes *title* of *scope*, a folder or
         a session."""
-        return await self._database.read(partial(drafts.draft, scope=scope, title=title))
+        return await self.read(small_tables.draft, scope, title)
 
     async def save_review_draft(
         self, scope: str, title: str, comments: Sequence[ReviewComment]
     ) -> None:
         """Replace the comments on the changes *title* of *scope*."""
-        work = partial(drafts.save_draft, scope=scope, title=title, comments=comments)
-        await self._run_to_end(self._database.write(work))
+        await self.write(small_tables.save_draft, scope, title, comments)
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the result can be from before its
@@ -345,7 +300,7 @@ class Store:
                 self._parts.put(part)
             else:
                 closed.append(part)
-        await self._run_to_end(self._commit(given, parts, closed))
+        await self.run_to_end(self._commit(given, parts, closed))
 
     async def update(
         self,
@@ -377,7 +332,7 @@ class Store:
             self._bus.publish(SessionUpdated(session))
             return session
 
-        return await self._run_to_end(updated())
+        return await self.run_to_end(updated())
 
     async def _commit(
         self, given: tuple[Record, ...], parts: list[Part], closed: list[Part]
@@ -423,33 +378,27 @@ class Store:
         """Return once every staged and appended change is durable."""
         await self._write_behind.flush()
 
+    @_to_end
     async def remove_message(self, session_id: str, message_id: str) -> None:
         """Delete a message with its parts and publish ``MessageRemoved``."""
-        await self._run_to_end(self._remove_message(session_id, message_id))
-
-    async def _remove_message(self, session_id: str, message_id: str) -> None:
         open_ids = [p.id for p in self._parts.of_session(session_id) if p.message_id == message_id]
         self._write_behind.forget(open_ids)
         await self._database.write(partial(writes.delete_message, message_id=message_id))
         self._bus.publish(MessageRemoved(session_id, message_id))
 
+    @_to_end
     async def remove_part(self, part: Part) -> None:
         """Delete a part and publish ``PartRemoved``."""
-        await self._run_to_end(self._remove_part(part))
-
-    async def _remove_part(self, part: Part) -> None:
         self._write_behind.forget((part.id,))
         await self._database.write(partial(writes.delete_part, part_id=part.id))
         self._bus.publish(PartRemoved(part.session_id, part.message_id, part.id))
 
+    @_to_end
     async def delete_session(self, session_id: str) -> None:
         """Delete a session with its children and publish ``SessionDeleted`` for each.
 
         Raises ``SessionNotFound``.
         """
-        await self._run_to_end(self._delete_session(session_id))
-
-    async def _delete_session(self, session_id: str) -> None:
         deleted = await self._database.write(partial(writes.delete_session, session_id=session_id))
         if not deleted:
             raise SessionNotFound(f"There is no session {session_id} to delete.")
@@ -459,57 +408,37 @@ class Store:
 
     async def todos(self, session_id: str) -> tuple[TodoItem, ...]:
         """Return the session's to-do list, in order."""
-        rows = await self._database.read(partial(queries.todos, session_id=session_id))
+        rows = await self.read(queries.todos, session_id)
         return tuple(TodoItem(*row) for row in rows)
 
+    @_to_end
     async def save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None:
         """Replace the session's to-do list and publish ``TodoUpdated``."""
-        await self._run_to_end(self._save_todos(session_id, items))
-
-    async def _save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None:
         await self._database.write(partial(writes.write_todos, session_id=session_id, items=items))
         self._bus.publish(TodoUpdated(session_id, items))
-
-    async def projects(self) -> list[str]:
-        """Return the projects of all sessions."""
-        return await self._database.read(queries.projects)
-
-    async def snapshot_trees(self, project: str) -> set[str]:
-        """Return the snapshots that an undo or redo in the sessions of *project* can need."""
-        return await self._database.read(partial(queries.snapshot_trees, project=project))
 
     async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
         """Return the user's "always" rules for a session's tree, as ``(permission, pattern)``,
         oldest first."""
-        rows = await self._database.read(partial(queries.session_rules, root_id=root_id))
+        rows = await self.read(queries.session_rules, root_id)
         return tuple((permission, pattern) for permission, pattern in rows)
 
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
         """Store one rule, unless it exists."""
-        await self._database.write(
-            partial(
-                writes.add_session_rule, root_id=root_id, permission=permission, pattern=pattern
-            )
-        )
+        await self.write(writes.add_session_rule, root_id, permission, pattern)
 
     async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
         """Delete one rule, if it exists."""
-        await self._database.write(
-            partial(
-                writes.delete_session_rule, root_id=root_id, permission=permission, pattern=pattern
-            )
-        )
+        await self.write(writes.delete_session_rule, root_id, permission, pattern)
 
     async def prompt_history(self, limit: int = 500) -> list[str]:
         """Return the last prompts of all sessions, newest first."""
-        rows = await self._database.read(partial(queries.prompt_history, limit=limit))
+        rows = await self.read(queries.prompt_history, limit)
         return [text for (text,) in rows]
 
     async def add_prompt_history(self, text: str, directory: str) -> None:
         """Store one prompt, unless it repeats the last one."""
-        await self._database.write(
-            partial(writes.add_prompt_history, text=encodable(text), directory=directory)
-        )
+        await self.write(writes.add_prompt_history, encodable(text), directory)
 
     async def acquire_lease(self, session_id: str) -> bool:
         """Claim the session for a turn of this process; false while another living process has it.
@@ -525,12 +454,12 @@ class Store:
         """Return the lease under which another living process runs a turn of this session."""
         if session_id in self._leases.held:
             return None
-        found = await self._database.read(partial(lease.read_lease, session_id=session_id))
+        found = await self.read(lease.read_lease, session_id)
         return found if found is not None and found.is_alive(time.time()) else None
 
     async def foreign_leases(self) -> dict[str, lease.Lease]:
         """Return the leases of other living processes by session."""
-        found, now = await self._database.read(lease.read_leases), time.time()
+        found, now = await self.read(lease.read_leases), time.time()
         return {
             one.session_id: one
             for one in found
@@ -555,7 +484,7 @@ class Store:
             self._bus.publish(self._event(record, found.written))
         return list(found.session_ids)
 
-    async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of *work*, which runs to its end even if the caller is canceled: the
         database will commit it, so memory and bus must follow."""
         task = asyncio.create_task(work)

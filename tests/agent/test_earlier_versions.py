@@ -21,6 +21,7 @@ from agent.records.blocks import TodoItem
 from agent.records.context_parts import ReportPart
 from agent.records.decisions import Decision
 from agent.records.messages import SideUsage, ToolPart, Usage
+from agent.store import search
 from agent.store.database import migrate, packaged_migrations
 from agent.store.store import Store
 from agent.transfer.bundle import from_json, to_json
@@ -76,7 +77,7 @@ async def test_every_record_of_an_earlier_database_is_read(database: Path) -> No
     assert await store.todos(parent.id) == (TodoItem("do it", "in_progress", "high"),)
     assert await store.session_rules(parent.id) == (("bash", "ls *"),)
     assert await store.prompt_history() == ["an old prompt"]
-    assert [hit.message_id for hit in await store.search("old question")] == [
+    assert [hit.message_id for hit in await store.read(search.search, "old question")] == [
         messages[0].message.id
     ]
     await store.close()

@@ -33,6 +33,7 @@ from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import system_head
 from agent.skills import skill_list
+from agent.store import queries
 from agent.store.store import Store
 from agent.tools.registry import NOT_CONNECTED, Registry
 
@@ -109,7 +110,9 @@ class SystemPrompt:
         message = marker.message
         assert isinstance(message, UserMessage)  # a marker always is one
         now = await self._environment(session, message, callers, fresh=True)
-        pinned = await self._store.pinned_ids(session.id)  # the marker itself holds them
+        pinned = await self._store.read(
+            queries.pinned_ids, session.id
+        )  # the marker itself holds them
         now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
         return _with_part(marker, _context_part(message, now, block=now.session_block()))
 
@@ -168,7 +171,7 @@ class SystemPrompt:
         """Return the pinned messages of a *conversation* that was compacted."""
         if conversation.marker is None:
             return {}
-        pinned = await self._store.pinned_ids(session.id)
+        pinned = await self._store.read(queries.pinned_ids, session.id)
         topics = known_facts(conversation.context)
         known = {
             topic.removeprefix(PINNED_TOPIC) for topic in topics if topic.startswith(PINNED_TOPIC)

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.records.errors import StoreError
 from agent.session.snapshots import pruning
 from agent.session.snapshots.snapshots import Snapshots
+from agent.store import queries
 from agent.store.store import Store
 
 PRUNED_AFTER = 60.0
@@ -52,8 +53,10 @@ class ProjectSnapshots:
         try:
             if not await asyncio.to_thread(lambda: git.is_dir() and pruning.is_due(git, now)):
                 return
-            done = await pruning.prune_project(git, await self._store.snapshot_trees(project), now)
-            projects = await self._store.projects()
+            done = await pruning.prune_project(
+                git, await self._store.read(queries.snapshot_trees, project), now
+            )
+            projects = await self._store.read(queries.projects)
             await asyncio.to_thread(pruning.remove_orphans, self._folder, projects, now)
         except (OSError, StoreError):
             log.warning("old snapshots could not be removed", exc_info=True)

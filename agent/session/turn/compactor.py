@@ -48,6 +48,7 @@ from agent.session.prompt.templates import template
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import PlannedStep, TurnEnd
 from agent.session.usage_totals import record_usage
+from agent.store import queries
 from agent.tools.files.media import examine
 
 MAX_FRUITLESS = 2
@@ -272,10 +273,10 @@ class Compactor:
         """Return the text that is kept verbatim: pinned messages, todos, skills."""
         store, session_id = self._services.store, self._session.id
         loaded = self._conversation.all
-        older = await store.preserved_messages(session_id, loaded[0].message.id)
+        older = await store.read(queries.preserved_messages, session_id, loaded[0].message.id)
         pins = collect_pins(
             [*older, *loaded],
-            await store.pinned_ids(session_id),
+            await store.read(queries.pinned_ids, session_id),
             await store.todos(session_id),
             frozenset(item.message.id for item in tail),
         )

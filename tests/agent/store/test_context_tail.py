@@ -95,11 +95,11 @@ async def test_messages_that_a_compaction_preserves_are_found(store: Store):
     skill = replace(make_tool(made[7], STATES[2]), tool="skill")
     await store.save(skill)
     after = await talk(store, session, 1)
-    found = await store.preserved_messages(session.id, after[0].id)
+    found = await store.read(queries.preserved_messages, session.id, after[0].id)
     assert ids(found) == [made[0].id, pinned.id, made[7].id]
     assert [part.id for part in found[2].parts if isinstance(part, ToolPart)] == [skill.id]
     assert reminder.id not in ids(found)
-    assert ids(await store.preserved_messages(session.id, made[4].id)) == [made[0].id]
+    assert ids(await store.read(queries.preserved_messages, session.id, made[4].id)) == [made[0].id]
 
 
 async def test_the_start_of_a_turn_is_found_by_indexes(store: Store, path: Path):

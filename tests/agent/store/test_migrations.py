@@ -10,6 +10,7 @@ import pytest
 from agent.bus import Bus
 from agent.records.errors import StoreTooNew
 from agent.records.messages import ToolPart
+from agent.store import queries, search
 from agent.store.database import Migration, migrate, packaged_migrations, version
 from agent.store.listing import SessionScope
 from agent.store.store import Store
@@ -72,7 +73,7 @@ async def test_every_earlier_version_opens_with_its_sessions(path: Path, number:
     assert store.notices == ()
     assert [session.title for session in await store.sessions()] == ["old"]
     assert (await store.messages("ses_1"))[0].parts[0].id == "prt_1"
-    assert [hit.part_id for hit in await store.search("question")] == ["prt_1"]
+    assert [hit.part_id for hit in await store.read(search.search, "question")] == ["prt_1"]
     message = make_assistant(await store.session("ses_1"))
     await store.save(message, *every_part(message))
     await store.close()
@@ -96,7 +97,7 @@ async def test_a_record_that_is_not_json_does_not_stop_a_database_from_opening(
     assert [session.id for session in await store.sessions()] == ["ses_1"]
     assert [line.id for line in await store.session_list(SessionScope())] == ["ses_1"]
     assert [item.message.id for item in await store.context_messages("ses_1")] == ["msg_1"]
-    assert await store.pinned_ids("ses_1") == frozenset()
+    assert await store.read(queries.pinned_ids, "ses_1") == frozenset()
     await store.close()
 
 

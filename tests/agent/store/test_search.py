@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.store import search
 from agent.store.store import Store
 from tests.agent.store.samples import (
     make_assistant,
@@ -63,14 +64,14 @@ async def ids(store: Store) -> dict[str, str]:
 async def test_words_without_accents_substrings_and_cjk(
     store: Store, ids: dict[str, str], query: str, found: list[str]
 ):
-    assert [ids[hit.part_id] for hit in await store.search(query)] == found
+    assert [ids[hit.part_id] for hit in await store.read(search.search, query)] == found
 
 
 async def test_hits_have_their_ids_and_are_newest_first(store: Store):
     session, message, parts = await stored_turn(
         store, *[lambda m, i=i: make_text(m, f"{'pad ' * 40}needle {i}", ended=1.0) for i in "abc"]
     )
-    hits = await store.search("needle", 2)
+    hits = await store.read(search.search, "needle", 2)
     assert [hit.part_id for hit in hits] == [parts[2].id, parts[1].id]
     assert (hits[0].session_id, hits[0].message_id) == (session.id, message.id)
     assert hits[0].snippet.startswith("…")
@@ -83,18 +84,18 @@ async def test_a_text_is_found_once_it_is_finished_and_until_it_is_gone(store: S
     store.stage(text)
     store.append(text.id, "text", "quick brown fox")
     await store.flush()
-    assert await store.search("brown") == []
+    assert await store.read(search.search, "brown") == []
     ended = replace(text, text="quick brown fox", ended=2.0)
     await store.save(ended)
-    assert [hit.part_id for hit in await store.search("brown")] == [text.id]
+    assert [hit.part_id for hit in await store.read(search.search, "brown")] == [text.id]
     await store.save(replace(ended, text="quick red fox"))
-    assert await store.search("brown") == []
-    assert [hit.part_id for hit in await store.search("red")] == [text.id]
+    assert await store.read(search.search, "brown") == []
+    assert [hit.part_id for hit in await store.read(search.search, "red")] == [text.id]
     await store.save(replace(ended, synthetic=True))
-    assert await store.search("quick") == []
+    assert await store.read(search.search, "quick") == []
     await store.save(ended)
     await store.delete_session(session.id)
-    assert await store.search("quick") == []
+    assert await store.read(search.search, "quick") == []
 
 
 async def test_the_index_agrees_with_the_texts(store: Store, path: Path, ids: dict[str, str]):
@@ -116,7 +117,7 @@ async def test_a_huge_text_is_indexed_only_in_part(store: Store):
     _, _, (text,) = await stored_turn(
         store, lambda m: make_text(m, f"head {'x' * 200_000} tail", ended=1.0)
     )
-    assert [hit.part_id for hit in await store.search("head")] == [text.id]
-    assert await store.search("tail") == []
+    assert [hit.part_id for hit in await store.read(search.search, "head")] == [text.id]
+    assert await store.read(search.search, "tail") == []
     await store.remove_part(text)
-    assert await store.search("head") == []
+    assert await store.read(search.search, "head") == []

@@ -2,6 +2,7 @@
 
 import re
 
+from agent.store import queries
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer
@@ -33,7 +34,7 @@ async def test_a_message_and_a_response_are_pinned_shown_and_unpinned(
         await running.until(lambda: running.text().count(MARK) == 1)
         session = running.app.controller.live.session
         assert session is not None
-        assert len(await running.runtime.store.pinned_ids(session.id)) == 1
+        assert len(await running.runtime.store.read(queries.pinned_ids, session.id)) == 1
 
 
 async def test_a_response_is_listed_as_plain_text(scripted: ModelServer, start: Starter) -> None:

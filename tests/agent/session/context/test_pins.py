@@ -4,6 +4,7 @@ import json
 
 from agent.records.messages import Session
 from agent.session.context.pins import pinnable_messages, set_pinned
+from agent.store import queries
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, answer
 
@@ -69,7 +70,7 @@ async def test_a_message_pinned_while_a_turn_runs_stays_pinned(harness: Harness)
     await set_pinned(harness.runtime.store, asked, pinned=True)
     hold.gate.set()
     await harness.idle(session, after=before)
-    assert await harness.runtime.store.pinned_ids(session.id) == {asked}
+    assert await harness.runtime.store.read(queries.pinned_ids, session.id) == {asked}
 
 
 async def test_a_message_pinned_after_its_compaction_is_sent_again_once(harness: Harness) -> None:

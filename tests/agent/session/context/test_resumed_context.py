@@ -7,6 +7,7 @@ from agent.records.context_parts import CompactionPart
 from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.session.context.conversation import Conversation
 from agent.session.context.pins import set_pinned
+from agent.store import queries
 from tests.support.harness import Harness
 from tests.support.script import Call, Text, answer
 
@@ -66,12 +67,12 @@ async def test_only_preserved_messages_are_read_for_a_compaction(harness: Harnes
     every = await store.messages(session.id)
     asked = [m for m in every if isinstance(m.message, UserMessage)]
     await set_pinned(store, asked[4].message.id, pinned=True)
-    kept = await store.preserved_messages(session.id, "~")
+    kept = await store.read(queries.preserved_messages, session.id, "~")
     loads = [m.message.id for m in every if any(getattr(p, "tool", "") == "skill" for p in m.parts)]
     wanted = {asked[0].message.id, asked[4].message.id, *loads}
     assert loads
     assert {item.message.id for item in kept} == wanted
-    assert await store.preserved_messages(session.id, asked[0].message.id) == []
+    assert await store.read(queries.preserved_messages, session.id, asked[0].message.id) == []
     await compact(harness, session)
     await compact_again(harness, session)
     body = json.dumps(harness.server.requests[-1].body)

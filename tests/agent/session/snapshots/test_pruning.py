@@ -16,6 +16,7 @@ from agent.session.snapshots.pruning import (
     remove_orphans,
 )
 from agent.session.snapshots.snapshots import Snapshots
+from agent.store import queries
 from tests.agent.session.snapshots.places import place
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
@@ -120,7 +121,7 @@ async def test_the_undo_of_a_session_needs_its_snapshots(tmp_path: Path) -> None
         await harness.turn(deleted, "go")
         await harness.runtime.sessions.delete(deleted.id)
         store, project = harness.runtime.store, str(harness.runtime.project)
-        assert await store.projects() == [project]
-        needed = await store.snapshot_trees(project)
+        assert await store.read(queries.projects) == [project]
+        needed = await store.read(queries.snapshot_trees, project)
         patches = [p for p in await harness.parts(kept) if p.type == "patch"]
         assert needed == {tree for part in patches for tree in (part.base, part.tree)}
