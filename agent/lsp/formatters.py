@@ -8,15 +8,16 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.config.settings_schema import FormatterConfig
 from agent.records.frozen import frozen
 
 FILE = "$FILE"
 
-_JS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
-_WEB = (*_JS, ".json", ".css", ".scss", ".html", ".vue", ".md", ".yaml", ".yml", ".graphql")
-_PY = (".py", ".pyi")
+_JS = ".js .jsx .mjs .cjs .ts .tsx .mts .cts"
+_WEB = f"{_JS} .json .css .scss .html .vue .md .yaml .yml .graphql"
+_PY = ".py .pyi"
 
 
 @frozen(kw_only=True)
@@ -58,74 +59,58 @@ def _contains(file: Path, text: str) -> bool:
         return False
 
 
+def _formatter(
+    name: str,
+    command: str,
+    extensions: str,
+    markers: str = "",
+    mentions: Mapping[str, str] = MappingProxyType({}),
+) -> Formatter:
+    """Return a formatter by texts whose words are those of its command, its extensions and the
+    files that mark its projects; *mentions* are files that mark one by a text in them."""
+    return Formatter(
+        id=name,
+        command=tuple(command.split()),
+        extensions=tuple(extensions.split()),
+        markers=(*((file, "") for file in markers.split()), *mentions.items()),
+    )
+
+
 KNOWN_FORMATTERS: tuple[Formatter, ...] = (
-    Formatter(id="gofmt", command=("gofmt", "-w", FILE), extensions=(".go",)),
-    Formatter(id="rustfmt", command=("rustfmt", "--edition", "2021", FILE), extensions=(".rs",)),
-    Formatter(
-        id="ruff",
-        command=("ruff", "format", FILE),
-        extensions=_PY,
-        markers=(("ruff.toml", ""), (".ruff.toml", ""), ("pyproject.toml", "[tool.ruff")),
+    _formatter("gofmt", "gofmt -w $FILE", ".go"),
+    _formatter("rustfmt", "rustfmt --edition 2021 $FILE", ".rs"),
+    _formatter(
+        "ruff", "ruff format $FILE", _PY, "ruff.toml .ruff.toml", {"pyproject.toml": "[tool.ruff"}
     ),
-    Formatter(
-        id="black",
-        command=("black", "-q", FILE),
-        extensions=_PY,
-        markers=(("pyproject.toml", "[tool.black]"),),
+    _formatter("black", "black -q $FILE", _PY, mentions={"pyproject.toml": "[tool.black]"}),
+    _formatter(
+        "biome", "biome format --write $FILE", f"{_JS} .json .jsonc .css", "biome.json biome.jsonc"
     ),
-    Formatter(
-        id="biome",
-        command=("biome", "format", "--write", FILE),
-        extensions=(*_JS, ".json", ".jsonc", ".css"),
-        markers=(("biome.json", ""), ("biome.jsonc", "")),
+    _formatter(
+        "prettier",
+        "prettier --write $FILE",
+        _WEB,
+        ".prettierrc .prettierrc.json .prettierrc.yaml .prettierrc.yml .prettierrc.js "
+        "prettier.config.js prettier.config.mjs",
+        {"package.json": '"prettier"'},
     ),
-    Formatter(
-        id="prettier",
-        command=("prettier", "--write", FILE),
-        extensions=_WEB,
-        markers=(
-            (".prettierrc", ""),
-            (".prettierrc.json", ""),
-            (".prettierrc.yaml", ""),
-            (".prettierrc.yml", ""),
-            (".prettierrc.js", ""),
-            ("prettier.config.js", ""),
-            ("prettier.config.mjs", ""),
-            ("package.json", '"prettier"'),
-        ),
+    _formatter(
+        "clang-format",
+        "clang-format -i $FILE",
+        ".c .h .cc .cpp .cxx .hpp .hh .m .mm",
+        ".clang-format",
     ),
-    Formatter(
-        id="clang-format",
-        command=("clang-format", "-i", FILE),
-        extensions=(".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm"),
-        markers=((".clang-format", ""),),
-    ),
-    Formatter(id="shfmt", command=("shfmt", "-w", FILE), extensions=(".sh", ".bash")),
-    Formatter(id="zig", command=("zig", "fmt", FILE), extensions=(".zig", ".zon")),
-    Formatter(id="mix", command=("mix", "format", FILE), extensions=(".ex", ".exs", ".heex")),
-    Formatter(id="terraform", command=("terraform", "fmt", FILE), extensions=(".tf", ".tfvars")),
-    Formatter(id="dart", command=("dart", "format", FILE), extensions=(".dart",)),
-    Formatter(id="gleam", command=("gleam", "format", FILE), extensions=(".gleam",)),
-    Formatter(id="nixfmt", command=("nixfmt", FILE), extensions=(".nix",)),
-    Formatter(id="ktlint", command=("ktlint", "-F", FILE), extensions=(".kt", ".kts")),
-    Formatter(
-        id="rubocop",
-        command=("rubocop", "--autocorrect", FILE),
-        extensions=(".rb", ".rake"),
-        markers=((".rubocop.yml", ""),),
-    ),
-    Formatter(
-        id="ocamlformat",
-        command=("ocamlformat", "-i", FILE),
-        extensions=(".ml", ".mli"),
-        markers=((".ocamlformat", ""),),
-    ),
-    Formatter(
-        id="pint",
-        command=("pint", FILE),
-        extensions=(".php",),
-        markers=(("composer.json", '"laravel/pint"'),),
-    ),
+    _formatter("shfmt", "shfmt -w $FILE", ".sh .bash"),
+    _formatter("zig", "zig fmt $FILE", ".zig .zon"),
+    _formatter("mix", "mix format $FILE", ".ex .exs .heex"),
+    _formatter("terraform", "terraform fmt $FILE", ".tf .tfvars"),
+    _formatter("dart", "dart format $FILE", ".dart"),
+    _formatter("gleam", "gleam format $FILE", ".gleam"),
+    _formatter("nixfmt", "nixfmt $FILE", ".nix"),
+    _formatter("ktlint", "ktlint -F $FILE", ".kt .kts"),
+    _formatter("rubocop", "rubocop --autocorrect $FILE", ".rb .rake", ".rubocop.yml"),
+    _formatter("ocamlformat", "ocamlformat -i $FILE", ".ml .mli", ".ocamlformat"),
+    _formatter("pint", "pint $FILE", ".php", mentions={"composer.json": '"laravel/pint"'}),
 )
 
 

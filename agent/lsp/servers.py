@@ -10,115 +10,60 @@ from dataclasses import replace
 from agent.config.settings_schema import LspServerConfig
 from agent.lsp.connection import ServerSpec
 
-_JS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
-_PY = (".py", ".pyi")
-_PY_ROOT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pyrightconfig.json")
+_JS = ".ts .tsx .js .jsx .mjs .cjs .mts .cts"
+_PY = ".py .pyi"
+_PY_ROOT = "pyproject.toml setup.py setup.cfg requirements.txt pyrightconfig.json"
+
+
+def _server(
+    name: str, command: str, extensions: str, markers: str = "", *, runs_project: bool = False
+) -> ServerSpec:
+    """Return a server by texts whose words are those of its command, its extensions and markers."""
+    return ServerSpec(
+        id=name,
+        command=tuple(command.split()),
+        extensions=tuple(extensions.split()),
+        markers=tuple(markers.split()),
+        runs_project=runs_project,
+    )
+
 
 KNOWN_SERVERS: tuple[ServerSpec, ...] = (
-    ServerSpec(
-        id="basedpyright",
-        command=("basedpyright-langserver", "--stdio"),
-        extensions=_PY,
-        markers=_PY_ROOT,
+    _server("basedpyright", "basedpyright-langserver --stdio", _PY, _PY_ROOT),
+    _server("pyright", "pyright-langserver --stdio", _PY, _PY_ROOT),
+    _server("ty", "ty server", _PY, _PY_ROOT),
+    _server("gopls", "gopls", ".go", "go.work go.mod"),
+    _server(
+        "clangd",
+        "clangd --background-index=false",
+        ".c .h .cc .cpp .cxx .hpp .hh .m .mm",
+        "compile_commands.json compile_flags.txt .clangd CMakeLists.txt",
     ),
-    ServerSpec(
-        id="pyright",
-        command=("pyright-langserver", "--stdio"),
-        extensions=_PY,
-        markers=_PY_ROOT,
-    ),
-    ServerSpec(id="ty", command=("ty", "server"), extensions=_PY, markers=_PY_ROOT),
-    ServerSpec(id="gopls", command=("gopls",), extensions=(".go",), markers=("go.work", "go.mod")),
-    ServerSpec(
-        id="clangd",
-        command=("clangd", "--background-index=false"),
-        extensions=(".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm"),
-        markers=("compile_commands.json", "compile_flags.txt", ".clangd", "CMakeLists.txt"),
-    ),
-    ServerSpec(
-        id="lua-ls",
-        command=("lua-language-server",),
-        extensions=(".lua",),
-        markers=(".luarc.json", ".luarc.jsonc"),
-    ),
-    ServerSpec(id="zls", command=("zls",), extensions=(".zig",), markers=("build.zig",)),
-    ServerSpec(
-        id="bash",
-        command=("bash-language-server", "start"),
-        extensions=(".sh", ".bash"),
-    ),
-    ServerSpec(
-        id="yaml-ls",
-        command=("yaml-language-server", "--stdio"),
-        extensions=(".yaml", ".yml"),
-    ),
-    ServerSpec(id="terraform", command=("terraform-ls", "serve"), extensions=(".tf", ".tfvars")),
-    ServerSpec(id="texlab", command=("texlab",), extensions=(".tex", ".bib")),
-    ServerSpec(id="nixd", command=("nixd",), extensions=(".nix",), markers=("flake.nix",)),
-    ServerSpec(
-        id="gleam", command=("gleam", "lsp"), extensions=(".gleam",), markers=("gleam.toml",)
-    ),
-    ServerSpec(
-        id="dart",
-        command=("dart", "language-server"),
-        extensions=(".dart",),
-        markers=("pubspec.yaml",),
-    ),
-    ServerSpec(
-        id="typescript",
-        command=("typescript-language-server", "--stdio"),
-        extensions=_JS,
-        markers=("tsconfig.json", "jsconfig.json", "package.json"),
+    _server("lua-ls", "lua-language-server", ".lua", ".luarc.json .luarc.jsonc"),
+    _server("zls", "zls", ".zig", "build.zig"),
+    _server("bash", "bash-language-server start", ".sh .bash"),
+    _server("yaml-ls", "yaml-language-server --stdio", ".yaml .yml"),
+    _server("terraform", "terraform-ls serve", ".tf .tfvars"),
+    _server("texlab", "texlab", ".tex .bib"),
+    _server("nixd", "nixd", ".nix", "flake.nix"),
+    _server("gleam", "gleam lsp", ".gleam", "gleam.toml"),
+    _server("dart", "dart language-server", ".dart", "pubspec.yaml"),
+    _server(
+        "typescript",
+        "typescript-language-server --stdio",
+        _JS,
+        "tsconfig.json jsconfig.json package.json",
         runs_project=True,
     ),
-    ServerSpec(
-        id="deno",
-        command=("deno", "lsp"),
-        extensions=(".ts", ".tsx", ".js", ".jsx", ".mjs"),
-        markers=("deno.json", "deno.jsonc"),
-        runs_project=True,
+    _server(
+        "deno", "deno lsp", ".ts .tsx .js .jsx .mjs", "deno.json deno.jsonc", runs_project=True
     ),
-    ServerSpec(
-        id="rust",
-        command=("rust-analyzer",),
-        extensions=(".rs",),
-        markers=("Cargo.toml",),
-        runs_project=True,
-    ),
-    ServerSpec(
-        id="ruby-lsp",
-        command=("ruby-lsp",),
-        extensions=(".rb", ".rake", ".gemspec"),
-        markers=("Gemfile",),
-        runs_project=True,
-    ),
-    ServerSpec(
-        id="jdtls",
-        command=("jdtls",),
-        extensions=(".java",),
-        markers=("pom.xml", "build.gradle", "build.gradle.kts"),
-        runs_project=True,
-    ),
-    ServerSpec(
-        id="elixir-ls",
-        command=("elixir-ls",),
-        extensions=(".ex", ".exs"),
-        markers=("mix.exs",),
-        runs_project=True,
-    ),
-    ServerSpec(
-        id="svelte",
-        command=("svelteserver", "--stdio"),
-        extensions=(".svelte",),
-        markers=("package.json",),
-        runs_project=True,
-    ),
-    ServerSpec(
-        id="php intelephense",
-        command=("intelephense", "--stdio"),
-        extensions=(".php",),
-        markers=("composer.json",),
-    ),
+    _server("rust", "rust-analyzer", ".rs", "Cargo.toml", runs_project=True),
+    _server("ruby-lsp", "ruby-lsp", ".rb .rake .gemspec", "Gemfile", runs_project=True),
+    _server("jdtls", "jdtls", ".java", "pom.xml build.gradle build.gradle.kts", runs_project=True),
+    _server("elixir-ls", "elixir-ls", ".ex .exs", "mix.exs", runs_project=True),
+    _server("svelte", "svelteserver --stdio", ".svelte", "package.json", runs_project=True),
+    _server("php intelephense", "intelephense --stdio", ".php", "composer.json"),
 )
 
 Which = Callable[[str], str | None]
