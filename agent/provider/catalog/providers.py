@@ -34,9 +34,10 @@ class DeviceLogin:
     scope: str
 
 
-@frozen(kw_only=True)
+@frozen
 class ProviderSpec:
-    """A known provider."""
+    """A known provider. Without a name in the price list it has its id there, and that is also the
+    name for litellm."""
 
     id: str
     name: str
@@ -83,58 +84,17 @@ class ProviderSpec:
     aws_signing: bool = False
     """True if requests can be signed with AWS credentials."""
 
+    def __post_init__(self) -> None:
+        if not self.local:
+            listed = self.price_list_names or (self.id,)
+            object.__setattr__(self, "price_list_names", listed)
+            object.__setattr__(self, "litellm_name", self.litellm_name or listed[0])
+
 
 def local(provider: str, name: str, port: int, litellm_name: str) -> ProviderSpec:
     """Return an entry for a server on this machine that listens on *port*."""
     url = f"http://127.0.0.1:{port}/v1"
     return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm_name=litellm_name)
-
-
-def remote(
-    provider: str,
-    name: str,
-    base_url: str,
-    *key_variables: str,
-    key_page: str,
-    key_check: str = "",
-    device_login: DeviceLogin | None = None,
-    price_list_names: str | tuple[str, ...] = "",
-    litellm_name: str = "",
-    api: Api = "openai-chat",
-    transport: Transport = "http",
-    login_variables: tuple[str, ...] = (),
-    flagship: str | None = None,
-    small_model: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    key_header: str = "Authorization",
-    aws_signing: bool = False,
-) -> ProviderSpec:
-    """Return an entry for a provider that needs a key or a login.
-
-    *price_list_names* defaults to the provider's id, *litellm_name* to the first of these names.
-    """
-    listed = (
-        price_list_names if isinstance(price_list_names, tuple) else (price_list_names or provider,)
-    )
-    return ProviderSpec(
-        id=provider,
-        name=name,
-        base_url=base_url,
-        key_variables=key_variables,
-        key_page=key_page,
-        key_check=key_check,
-        device_login=device_login,
-        login_variables=login_variables,
-        api=api,
-        transport=transport,
-        price_list_names=listed,
-        litellm_name=litellm_name or listed[0],
-        flagship=flagship,
-        small_model=small_model,
-        headers=headers or {},
-        key_header=key_header,
-        aws_signing=aws_signing,
-    )
 
 
 DEMO = "demo"
@@ -154,45 +114,43 @@ GOOGLE_LOGINS = ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERT
 
 
 _ALL = (
-    remote(
+    ProviderSpec(
         "anthropic",
         "Anthropic",
         "https://api.anthropic.com/v1",
-        "ANTHROPIC_API_KEY",
+        ("ANTHROPIC_API_KEY",),
         key_page="platform.claude.com/settings/keys",
         api="anthropic-messages",
         flagship="claude-sonnet-5-5",
         small_model="claude-haiku-5-5",
     ),
-    remote(
+    ProviderSpec(
         "openai",
         "OpenAI",
         "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
+        ("OPENAI_API_KEY",),
         key_page="platform.openai.com/api-keys",
         api="openai-responses",
         flagship="gpt-5.4",
         small_model="gpt-5.4-mini",
     ),
-    remote(
+    ProviderSpec(
         "google",
         "Google Gemini",
         "https://generativelanguage.googleapis.com/v1beta",
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        "GOOGLE_GENERATIVE_AI_API_KEY",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
         key_page="aistudio.google.com/apikey",
-        price_list_names="gemini",
+        price_list_names=("gemini",),
         api="gemini",
         flagship="gemini-pro-latest",
         small_model="gemini-flash-lite-latest",
     ),
     # A key is for Vertex's express mode; projects and service accounts are litellm's business.
-    remote(
+    ProviderSpec(
         "vertex",
         "Google Vertex AI",
         "https://aiplatform.googleapis.com/v1/publishers/google",
-        "GOOGLE_VERTEX_API_KEY",
+        ("GOOGLE_VERTEX_API_KEY",),
         key_page="console.cloud.google.com/vertex-ai/studio/settings/api-keys",
         price_list_names=("vertex_ai-language-models", "vertex_ai-anthropic_models", "vertex_ai"),
         litellm_name="vertex_ai",
@@ -201,32 +159,31 @@ _ALL = (
         flagship="gemini-2.5-pro",
         small_model="gemini-2.5-flash-lite",
     ),
-    remote(
+    ProviderSpec(
         "cohere",
         "Cohere",
         "https://api.cohere.com",
-        "COHERE_API_KEY",
-        "CO_API_KEY",
+        ("COHERE_API_KEY", "CO_API_KEY"),
         key_page="dashboard.cohere.com/api-keys",
-        price_list_names="cohere_chat",
+        price_list_names=("cohere_chat",),
         api="cohere",
         flagship="command-a-03-2025",
         small_model="command-r7b-12-2024",
     ),
-    remote(
+    ProviderSpec(
         "bedrock",
         "Amazon Bedrock",
         "https://bedrock-runtime.${AWS_REGION}.amazonaws.com",
-        "AWS_BEARER_TOKEN_BEDROCK",
+        ("AWS_BEARER_TOKEN_BEDROCK",),
         key_page="console.aws.amazon.com/bedrock (API keys)",
-        price_list_names="bedrock_converse",
+        price_list_names=("bedrock_converse",),
         litellm_name="bedrock",
         login_variables=AWS_LOGINS,
         api="bedrock",
         aws_signing=True,
         small_model="amazon.nova-lite-v1:0",
     ),
-    remote(
+    ProviderSpec(
         "sagemaker",
         "Amazon SageMaker",
         "",
@@ -235,243 +192,233 @@ _ALL = (
         login_variables=AWS_LOGINS,
         transport="litellm",
     ),
-    remote(
+    ProviderSpec(
         "watsonx",
         "IBM watsonx",
         "${WATSONX_API_BASE}",
-        "WATSONX_API_KEY",
-        "WATSONX_APIKEY",
-        "WX_API_KEY",
+        ("WATSONX_API_KEY", "WATSONX_APIKEY", "WX_API_KEY"),
         key_page="cloud.ibm.com/iam/apikeys",
         transport="litellm",
     ),
-    remote(
+    ProviderSpec(
         "replicate",
         "Replicate",
         "",
-        "REPLICATE_API_KEY",
-        "REPLICATE_API_TOKEN",
+        ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
         key_page="replicate.com/account/api-tokens",
         transport="litellm",
     ),
-    remote(
+    ProviderSpec(
         "openrouter",
         "OpenRouter",
         "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
+        ("OPENROUTER_API_KEY",),
         key_page="openrouter.ai/settings/keys",
         key_check="/key",
     ),
-    remote(
+    ProviderSpec(
         "opencode",
         "OpenCode Zen",
         "https://opencode.ai/zen/v1",
-        "OPENCODE_API_KEY",
+        ("OPENCODE_API_KEY",),
         key_page="opencode.ai/auth",
     ),
-    remote(
+    ProviderSpec(
         "azure",
         "Azure OpenAI",
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
-        "AZURE_API_KEY",
-        "AZURE_OPENAI_API_KEY",
+        ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
         key_page="portal.azure.com (the resource's Keys and Endpoint)",
         litellm_name="openai",
         key_header="api-key",
     ),
-    remote(
+    ProviderSpec(
         "github-copilot",
         "GitHub Copilot",
         "https://api.githubcopilot.com",
-        "GITHUB_COPILOT_TOKEN",
+        ("GITHUB_COPILOT_TOKEN",),
         key_page="github.com/settings/copilot",
         device_login=GITHUB_LOGIN,
-        price_list_names="github_copilot",
+        price_list_names=("github_copilot",),
         litellm_name="openai",
         headers={"openai-intent": "conversation-edits"},
         small_model="gpt-5-mini",
     ),
-    remote(
+    ProviderSpec(
         "github-models",
         "GitHub Models",
         "https://models.github.ai/inference",
-        "GITHUB_MODELS_TOKEN",
+        ("GITHUB_MODELS_TOKEN",),
         key_page="github.com/settings/personal-access-tokens (permission: models)",
-        price_list_names="github",
+        price_list_names=("github",),
     ),
-    remote(
+    ProviderSpec(
         "groq",
         "Groq",
         "https://api.groq.com/openai/v1",
-        "GROQ_API_KEY",
+        ("GROQ_API_KEY",),
         key_page="console.groq.com/keys",
         flagship="openai/gpt-oss-120b",
         small_model="openai/gpt-oss-20b",
     ),
-    remote(
+    ProviderSpec(
         "deepseek",
         "DeepSeek",
         "https://api.deepseek.com/v1",
-        "DEEPSEEK_API_KEY",
+        ("DEEPSEEK_API_KEY",),
         key_page="platform.deepseek.com/api_keys",
         flagship="deepseek-v4-pro",
         small_model="deepseek-v4-flash",
     ),
-    remote(
+    ProviderSpec(
         "mistral",
         "Mistral",
         "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
+        ("MISTRAL_API_KEY",),
         key_page="console.mistral.ai/api-keys",
         flagship="mistral-medium-latest",
         small_model="mistral-small-latest",
     ),
-    remote(
+    ProviderSpec(
         "together",
         "Together AI",
         "https://api.together.xyz/v1",
-        "TOGETHER_API_KEY",
-        "TOGETHERAI_API_KEY",
+        ("TOGETHER_API_KEY", "TOGETHERAI_API_KEY"),
         key_page="api.together.ai/settings/api-keys",
-        price_list_names="together_ai",
+        price_list_names=("together_ai",),
     ),
-    remote(
+    ProviderSpec(
         "fireworks",
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
-        "FIREWORKS_API_KEY",
+        ("FIREWORKS_API_KEY",),
         key_page="app.fireworks.ai/settings/users/api-keys",
-        price_list_names="fireworks_ai",
+        price_list_names=("fireworks_ai",),
     ),
-    remote(
+    ProviderSpec(
         "xai",
         "xAI",
         "https://api.x.ai/v1",
-        "XAI_API_KEY",
+        ("XAI_API_KEY",),
         key_page="console.x.ai",
         flagship="grok-4.20-reasoning",
         small_model="grok-4.20-non-reasoning",
     ),
-    remote(
+    ProviderSpec(
         "cerebras",
         "Cerebras",
         "https://api.cerebras.ai/v1",
-        "CEREBRAS_API_KEY",
+        ("CEREBRAS_API_KEY",),
         key_page="cloud.cerebras.ai",
         flagship="gpt-oss-120b",
         small_model="gpt-oss-120b",
     ),
-    remote(
+    ProviderSpec(
         "moonshot",
         "Moonshot AI",
         "https://api.moonshot.ai/v1",
-        "MOONSHOT_API_KEY",
+        ("MOONSHOT_API_KEY",),
         key_page="platform.moonshot.ai/console/api-keys",
         flagship="kimi-k3",
         small_model="kimi-k2.5",
     ),
-    remote(
+    ProviderSpec(
         "zai",
         "Z.AI",
         "https://api.z.ai/api/paas/v4",
-        "ZAI_API_KEY",
+        ("ZAI_API_KEY",),
         key_page="z.ai/manage-apikey/apikey-list",
         flagship="glm-5.3",
         small_model="glm-5.3-flash",
     ),
-    remote(
+    ProviderSpec(
         "minimax",
         "MiniMax",
         "https://api.minimax.io/v1",
-        "MINIMAX_API_KEY",
+        ("MINIMAX_API_KEY",),
         key_page="platform.minimax.io",
     ),
-    remote(
+    ProviderSpec(
         "alibaba",
         "Alibaba Model Studio",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        "DASHSCOPE_API_KEY",
+        ("DASHSCOPE_API_KEY",),
         key_page="modelstudio.console.alibabacloud.com",
-        price_list_names="dashscope",
+        price_list_names=("dashscope",),
         small_model="qwen3.8-flash",
     ),
-    remote(
+    ProviderSpec(
         "perplexity",
         "Perplexity",
         "https://api.perplexity.ai",
-        "PERPLEXITY_API_KEY",
-        "PERPLEXITYAI_API_KEY",
+        ("PERPLEXITY_API_KEY", "PERPLEXITYAI_API_KEY"),
         key_page="perplexity.ai/account/api/keys",
         small_model="sonar",
     ),
-    remote(
+    ProviderSpec(
         "deepinfra",
         "DeepInfra",
         "https://api.deepinfra.com/v1/openai",
-        "DEEPINFRA_API_KEY",
+        ("DEEPINFRA_API_KEY",),
         key_page="deepinfra.com/dash/api_keys",
     ),
-    remote(
+    ProviderSpec(
         "nvidia",
         "NVIDIA NIM",
         "https://integrate.api.nvidia.com/v1",
-        "NVIDIA_API_KEY",
-        "NVIDIA_NIM_API_KEY",
+        ("NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"),
         key_page="build.nvidia.com/settings/api-keys",
-        price_list_names="nvidia_nim",
+        price_list_names=("nvidia_nim",),
     ),
-    remote(
+    ProviderSpec(
         "huggingface",
         "Hugging Face",
         "https://router.huggingface.co/v1",
-        "HF_TOKEN",
+        ("HF_TOKEN",),
         key_page="huggingface.co/settings/tokens",
     ),
-    remote(
+    ProviderSpec(
         "vercel-gateway",
         "Vercel AI Gateway",
         "https://ai-gateway.vercel.sh/v1",
-        "AI_GATEWAY_API_KEY",
-        "VERCEL_AI_GATEWAY_API_KEY",
+        ("AI_GATEWAY_API_KEY", "VERCEL_AI_GATEWAY_API_KEY"),
         key_page="vercel.com/dashboard (AI Gateway)",
         key_check="/credits",
-        price_list_names="vercel_ai_gateway",
+        price_list_names=("vercel_ai_gateway",),
     ),
-    remote(
+    ProviderSpec(
         "cloudflare",
         "Cloudflare Workers AI",
         "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1",
-        "CLOUDFLARE_API_KEY",
-        "CLOUDFLARE_API_TOKEN",
+        ("CLOUDFLARE_API_KEY", "CLOUDFLARE_API_TOKEN"),
         key_page="dash.cloudflare.com/profile/api-tokens",
     ),
-    remote(
+    ProviderSpec(
         "databricks",
         "Databricks",
         "${DATABRICKS_API_BASE}",
-        "DATABRICKS_API_KEY",
-        "DATABRICKS_TOKEN",
+        ("DATABRICKS_API_KEY", "DATABRICKS_TOKEN"),
         key_page="your workspace (Settings, Developer, Access tokens)",
     ),
-    remote(
+    ProviderSpec(
         "nebius",
         "Nebius",
         "https://api.studio.nebius.com/v1",
-        "NEBIUS_API_KEY",
+        ("NEBIUS_API_KEY",),
         key_page="studio.nebius.com/settings/api-keys",
     ),
-    remote(
+    ProviderSpec(
         "sambanova",
         "SambaNova",
         "https://api.sambanova.ai/v1",
-        "SAMBANOVA_API_KEY",
+        ("SAMBANOVA_API_KEY",),
         key_page="cloud.sambanova.ai/apis",
     ),
-    remote(
+    ProviderSpec(
         "novita",
         "Novita",
         "https://api.novita.ai/v3/openai",
-        "NOVITA_API_KEY",
+        ("NOVITA_API_KEY",),
         key_page="novita.ai/settings/key-management",
     ),
     local("ollama", "Ollama", 11434, "ollama_chat"),
