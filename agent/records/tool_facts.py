@@ -23,14 +23,11 @@ Answering = Literal["none", "choice", "text"]
 """The answers that a front end can get from the user: none, a choice of options, or any text."""
 
 
-@frozen(kw_only=True)
+@frozen
 class ToolFacts:
     """Facts about one built-in tool, for the layers that load before the tools."""
 
     name: str
-    permission: str
-    """The permission that covers its calls: an agent that is denied it is not offered the tool."""
-
     action: Action | None = None
     """The default rule for the permission of the tool's own name, None where there is no such
     permission."""
@@ -38,6 +35,10 @@ class ToolFacts:
     kind: ToolKind = "other"
     claude_name: str = ""
     """Claude Code's name for the tool with the same arguments, "" if it has none."""
+
+    permission: str = ""
+    """The permission that covers its calls, by default that of its name: an agent that is denied it
+    is not offered the tool."""
 
     in_claude_settings: bool = False
     """Claude Code's permission rules and lists of tools can name it."""
@@ -56,6 +57,9 @@ class ToolFacts:
 
     needs_answer: Answering = "none"
     """The answers of the user that it needs: it is offered only where they can be given."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "permission", self.permission or self.name)
 
 
 @frozen(kw_only=True)
@@ -79,42 +83,15 @@ class FormerTool:
     in_claude_settings: bool = False
 
 
-def _tool(
-    name: str,
-    action: Action | None = None,
-    kind: ToolKind = "other",
-    claude_name: str = "",
-    *,
-    permission: str = "",
-    in_claude_settings: bool = False,
-    for_subagents: bool = True,
-    covered_by: str = "",
-    only_agent: str = "",
-    needs_answer: Answering = "none",
-) -> ToolFacts:
-    return ToolFacts(
-        name=name,
-        permission=permission or name,
-        action=action,
-        kind=kind,
-        claude_name=claude_name,
-        in_claude_settings=in_claude_settings,
-        for_subagents=for_subagents,
-        covered_by=covered_by,
-        only_agent=only_agent,
-        needs_answer=needs_answer,
-    )
-
-
 TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
     {
         row.name: row
         for row in (
-            _tool("read", "allow", "read", "Read", in_claude_settings=True),
-            _tool("list", "allow", "search", "LS", in_claude_settings=True, covered_by="read"),
-            _tool("glob", "allow", "search", "Glob", in_claude_settings=True),
-            _tool("grep", "allow", "search", "Grep", in_claude_settings=True),
-            _tool(
+            ToolFacts("read", "allow", "read", "Read", in_claude_settings=True),
+            ToolFacts("list", "allow", "search", "LS", in_claude_settings=True, covered_by="read"),
+            ToolFacts("glob", "allow", "search", "Glob", in_claude_settings=True),
+            ToolFacts("grep", "allow", "search", "Grep", in_claude_settings=True),
+            ToolFacts(
                 "todowrite",
                 "allow",
                 "think",
@@ -122,7 +99,7 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
                 in_claude_settings=True,
                 for_subagents=False,
             ),
-            _tool(
+            ToolFacts(
                 "todoread",
                 "allow",
                 "think",
@@ -130,7 +107,7 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
                 for_subagents=False,
                 covered_by="todowrite",
             ),
-            _tool(
+            ToolFacts(
                 "question",
                 "allow",
                 "other",
@@ -138,25 +115,27 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
                 for_subagents=False,
                 needs_answer="text",
             ),
-            _tool("skill", "allow", "other", "Skill", in_claude_settings=True),
-            _tool("task", "allow", "other", "Task", in_claude_settings=True, for_subagents=False),
-            _tool("task_output", permission="task", covered_by="bash_output"),
-            _tool("lsp", "allow"),
-            _tool(
+            ToolFacts("skill", "allow", "other", "Skill", in_claude_settings=True),
+            ToolFacts(
+                "task", "allow", "other", "Task", in_claude_settings=True, for_subagents=False
+            ),
+            ToolFacts("task_output", permission="task", covered_by="bash_output"),
+            ToolFacts("lsp", "allow"),
+            ToolFacts(
                 "plan_exit",
                 "allow",
                 for_subagents=False,
                 only_agent=PLAN_AGENT,
                 needs_answer="choice",
             ),
-            _tool("tool_search"),
-            _tool("bash", "ask", "execute", "Bash", in_claude_settings=True),
-            _tool("bash_output", None, "execute", "BashOutput", permission="bash"),
-            _tool("edit", "ask", "edit", "Edit", in_claude_settings=True),
-            _tool("write", None, "edit", "Write", permission="edit", in_claude_settings=True),
-            _tool("apply_patch", None, "edit", "Edit", permission="edit"),
-            _tool("webfetch", "ask", "fetch", "WebFetch", in_claude_settings=True),
-            _tool("websearch", "ask", "search", "WebSearch", in_claude_settings=True),
+            ToolFacts("tool_search"),
+            ToolFacts("bash", "ask", "execute", "Bash", in_claude_settings=True),
+            ToolFacts("bash_output", None, "execute", "BashOutput", permission="bash"),
+            ToolFacts("edit", "ask", "edit", "Edit", in_claude_settings=True),
+            ToolFacts("write", None, "edit", "Write", permission="edit", in_claude_settings=True),
+            ToolFacts("apply_patch", None, "edit", "Edit", permission="edit"),
+            ToolFacts("webfetch", "ask", "fetch", "WebFetch", in_claude_settings=True),
+            ToolFacts("websearch", "ask", "search", "WebSearch", in_claude_settings=True),
         )
     }
 )
