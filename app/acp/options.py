@@ -1,5 +1,6 @@
 """The options that a client can choose for a session: agent, model, effort, slash commands."""
 
+from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -13,6 +14,8 @@ from agent.runtime.runtime import Runtime
 from app.text.sanitize import sanitize_line
 
 Option: TypeAlias = schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean
+
+_select = partial(schema.SessionConfigOptionSelect, type="select")
 
 DEFAULT = "default"
 """The value for the model's own effort."""
@@ -48,62 +51,49 @@ def modes(runtime: Runtime, session: Session) -> schema.SessionModeState:
 def options(runtime: Runtime, session: Session) -> list[Option]:
     """Return the same agents, the models, and the efforts of the session's model."""
     current = session.model or runtime.catalog.default_model()
-    efforts = _efforts(runtime, current)
-    agents = [
-        schema.SessionConfigSelectOption(
-            value=info.name, name=_title(info.name), description=info.description
-        )
-        for info in runtime.agents.primary()
-    ]
+    agents = [_choice(info.name, info.description) for info in runtime.agents.primary()]
+    permission_modes = [_choice(name, description) for name, description in MODES.items()]
     found: list[Option] = [
-        schema.SessionConfigOptionSelect(
-            type="select",
+        _select(
             id="mode",
             name="Agent",
-            category="mode",
             current_value=session.agent,
             options=agents,
+            category="mode",
         ),
-        schema.SessionConfigOptionSelect(
-            type="select",
+        _select(
             id="model",
             name="Model",
-            category="model",
             current_value=current,
             options=_models(runtime, current),
+            category="model",
         ),
-    ]
-    found.append(
-        schema.SessionConfigOptionSelect(
-            type="select",
+        _select(
             id="permission_mode",
             name="Permissions",
-            description="For all sessions of this folder",
             current_value=runtime.permissions.mode,
-            options=[
-                schema.SessionConfigSelectOption(
-                    value=name, name=_title(name), description=description
-                )
-                for name, description in MODES.items()
-            ],
-        )
-    )
-    if efforts:
+            options=permission_modes,
+            description="For all sessions of this folder",
+        ),
+    ]
+    if efforts := _efforts(runtime, current):
         found.append(
-            schema.SessionConfigOptionSelect(
-                type="select",
+            _select(
                 id="effort",
                 name="Effort",
-                description="How much the model reasons",
-                category="thought_level",
                 current_value=session.effort if session.effort in efforts else DEFAULT,
-                options=[
-                    schema.SessionConfigSelectOption(value=value, name=_title(value))
-                    for value in (DEFAULT, *efforts)
-                ],
+                options=[_choice(value) for value in (DEFAULT, *efforts)],
+                category="thought_level",
+                description="How much the model reasons",
             )
         )
     return found
+
+
+def _choice(value: str, description: str | None = None) -> schema.SessionConfigSelectOption:
+    return schema.SessionConfigSelectOption(
+        value=value, name=_title(value), description=description
+    )
 
 
 async def set_option(runtime: Runtime, session_id: str, option: str, value: object) -> Session:
