@@ -369,11 +369,6 @@ class Instructions:
 INSTRUCTIONS_REMINDER = "Instructions from {source}, for the files you just used:\n\n{text}"
 
 
-async def no_instructions(touched: tuple[str, ...]) -> tuple[Instruction, ...]:
-    """For calls that bring no instructions."""
-    return ()
-
-
 def with_instructions(state: Completed, found: Iterable[Instruction]) -> Completed:
     """Return the result of a call with the instructions that it brings."""
     texts = [INSTRUCTIONS_REMINDER.format(source=each.source, text=each.text) for each in found]
