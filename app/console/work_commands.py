@@ -39,7 +39,7 @@ async def new(console: Console, argument: str) -> None:
 
 
 async def sessions(console: Console, argument: str) -> None:
-    from app.screens.session_list.rows import session_facts  # loads Textual
+    from app.screens.session_list.screen import session_facts  # loads Textual
 
     del argument
     runtime = console.runtime
