@@ -15,9 +15,7 @@ _SERVERS = "MCP servers are added and logged in to where the server runs: openco
 _SHARING = "Sessions are not shared: opencode-py export writes one to a file."
 _PROCESS = "The server is stopped and upgraded where it runs."
 _REPOSITORY = "The server changes no repository: run git in the folder."
-MESSAGES = (
-    "Messages stay as they are: POST /session/ID/revert takes back a prompt and what followed."
-)
+MESSAGES = "Messages cannot be changed: POST /session/ID/revert undoes a prompt and what followed."
 _TERMINALS = "The server has no terminals: POST /session/ID/shell runs a command."
 
 _REFUSED: tuple[tuple[str, str, int, str], ...] = (

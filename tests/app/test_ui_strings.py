@@ -10,7 +10,7 @@ APPROVED = Path(__file__).with_name("ui_strings.txt")
 
 HARD_TO_READ = (
     r"\b[Ss]um(s|med) up\b", r"\bput aside\b", r"\b[Mm]end(ed|s)\b", r"\bfavourite", r"\bcolour",
-    r"\bbehaviour", r"summarised", r"\b[Tt]ake(n)? back\b", r"\b[Bb]ring back\b",
+    r"\bbehaviour", r"summarised", r"\b[Tt]ak(e|en|es|ing) back\b", r"\b[Bb]ring back\b",
     r"\bstands? (in|under|by|below|beside)\b", r"\bThere is nothing to\b",
     r"\b(is|are|was) left out[.:]", r"\b[Nn]o (?!longer)\w+ (fits|waits)\b",
     r"\b[Nn]obody\b", r"\b[Tt]odo list", r"known only at run time", r"\b(is|still) at work\b",
