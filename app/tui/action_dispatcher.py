@@ -137,6 +137,8 @@ class ActionDispatcher:
 
     def _refusal(self, action: Action) -> str:
         """Return why *action* cannot be run for a session on a server, "" if it can."""
+        if not self.live.is_ready or not self.live.runtime.server:
+            return ""
         runtime = self.live.runtime
         if action.id in ONLY_WHERE_IT_RUNS:
             return ONLY_WHERE_IT_RUNS[action.id]
@@ -155,7 +157,7 @@ class ActionDispatcher:
     async def _run(self, action: Action, argument: str) -> None:
         if self.live.opening and action.id not in EARLY:
             await self.live.until_ready()
-        if self.live.runtime.server and (refused := self._refusal(action)):
+        if refused := self._refusal(action):
             self.app.notify(refused, markup=False)
             return
         context = ActionContext(
