@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from app.cli.command_support import DONE, command_parser, open_catalog, run_command, run_with_store
 from app.cli.main import COMMANDS, add_options
+from app.cli.parser import RawHelpFormatter
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -37,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         "completion",
         "Print a script that completes commands, options, models and sessions in a shell.",
         epilog=USAGE_HINTS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawHelpFormatter,
     )
     result.add_argument(
         "shell",

@@ -107,15 +107,13 @@ def _epilog() -> str:
 
 def parser() -> "argparse.ArgumentParser":
     """The parser of the whole command line."""
-    import argparse  # not needed for unsupported commands
-
-    from app.cli.parser import CommandParser  # as above
+    from app.cli.parser import CommandParser, RawHelpFormatter  # loads argparse
 
     result = CommandParser(
         prog="opencode-py",
         description="A coding agent for the terminal.",
         epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawHelpFormatter,
         allow_abbrev=False,
     )
     result.add_argument(

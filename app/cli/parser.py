@@ -3,7 +3,7 @@
 import argparse
 import re
 from collections.abc import Iterable
-from typing import NoReturn, TypedDict, cast
+from typing import Any, NoReturn, TypedDict, cast
 
 MODES = ("ask", "accept edits", "judge")
 """The permission modes of ``--permission-mode``. Allowing everything has an option of its own."""
@@ -28,8 +28,32 @@ def add_mode_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """argparse's formatter as it is since Python 3.13: the value of an option is named once, and
+    the column of names is as wide as the indented ones below a command need."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        for below in self._iter_indented_subactions(action):
+            width = len(self._format_action_invocation(below)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, width)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
+class RawHelpFormatter(HelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """The same, which keeps the line breaks of descriptions."""
+
+
 class CommandParser(argparse.ArgumentParser):
     """argparse's parser, with suggestions in its errors."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **{"formatter_class": HelpFormatter, **options})
 
     def words(self) -> list[str]:
         """Return the options and the words that this parser and those below it know."""
