@@ -78,7 +78,7 @@ def test_all_live_sessions_are_resumed_after_a_kill(
         terminal.enter("/next")
         terminal.wait(r"interrupted", gone=True)
         terminal.enter("/sessions")
-        terminal.wait(r"(?s)Live.*interrupted.*a quick one")
+        terminal.wait(r"(?s)Active.*interrupted.*a quick one")
         terminal.enter("work long")
         terminal.wait(r"enter choose", gone=True)
         terminal.wait(r"(?s)on the way.*worktree fix")
