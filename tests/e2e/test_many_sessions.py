@@ -106,8 +106,7 @@ def test_a_worktree_goes_through_review_merge_and_checkpoint(
         terminal.wait(r"(?s)Review of the worktree fix.*enter merge")
         terminal.send("\r")
         terminal.wait(r"Merge opencode/fix")
-        terminal.send("\r")
-        terminal.wait(r"Remove the worktree fix\?")
+        terminal.again("\r", r"Remove the worktree fix\?")  # at once it is dropped, as too early
         terminal.again("y", r"Remove the worktree fix\?", gone=True)
         terminal.wait(r"The worktree fix and its branch are removed")
         assert (repository / "made.txt").read_text() == "made\n"
