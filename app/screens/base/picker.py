@@ -1,6 +1,7 @@
 """A filterable list to choose from: type to filter, Enter chooses, Esc closes."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -37,17 +38,18 @@ GAP = 3
 """Cells between a title and its note."""
 
 MAX_COLUMN = 40
-"""The column from which on notes are not aligned: they follow their titles."""
+"""The last column at which notes are aligned: those of longer titles follow them."""
 
 
 class TwoColumnRow(Visual):
     """A list row with *left*, behind it *note*, and at the right edge *right*, laid out for the
     width.
 
-    *note* begins at *column*, or directly after *left* if it would not fit there. The left side is
-    cut if both sides do not fit; before that, *note* is dropped if it would get fewer than
-    ``MIN_NOTE`` cells. *right* is dropped only where *left* would get fewer than ``MIN_LEFT``, in a
-    *heading* also where there would be too little for the rows below.
+    *note* begins at the last of *columns* that leaves it two fifths of the width, or directly after
+    *left* where that is longer or the whole *note* fits only there. The left side is cut if both
+    sides do not fit; before that, *note* is dropped if it would get fewer than ``MIN_NOTE`` cells.
+    *right* is dropped only where *left* would get fewer than ``MIN_LEFT``, in a *heading* also
+    where there would be too little for the rows below.
     """
 
     def __init__(
@@ -55,14 +57,14 @@ class TwoColumnRow(Visual):
         left: Content,
         right: Content,
         note: Content | None = None,
-        column: int = 0,
+        columns: Sequence[int] = (),
         *,
         heading: bool = False,
     ) -> None:
         self.left = left
         self.right = right
         self._note = note
-        self._column = column
+        self._columns = columns
         self._heading = heading
 
     def line(self, width: int) -> Content:
@@ -73,9 +75,12 @@ class TwoColumnRow(Visual):
             right = Content("")
         room = width - right.cell_length - 2 if right else max(1, width)
         if self._note:
-            wide = self._note.cell_length
-            fits = self._column + wide <= room
-            at = max(self._column if fits else 0, left.cell_length + GAP)
+            last = min(MAX_COLUMN, width * 3 // 5, width - MIN_NOTE)
+            fitting = bisect_right(self._columns, last)
+            wide, after = self._note.cell_length, left.cell_length + GAP
+            at = max(self._columns[fitting - 1] if fitting else 0, after)
+            if room - at < min(MIN_NOTE, wide) and room - after >= wide:
+                at = after
             if room - at >= min(MIN_NOTE, wide):
                 left += Content(" " * (at - left.cell_length)) + self._note
         left = left.truncate(room, ellipsis=True)
@@ -165,7 +170,8 @@ class Picker(Dialog[str | None]):
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
             yield from self.compose_below_list()
             enter = () if self._enter == "close" else (("enter", self._enter),)
-            keys = KeyHints(*enter, *self._hints, ("esc", "close"))
+            lines = 1 if self.has_class("-short") else None
+            keys = KeyHints(*enter, *self._hints, ("esc", "close"), most_lines=lines)
             yield Static(keys, id="picker-keys")
 
     def compose_below_list(self) -> ComposeResult:
@@ -266,32 +272,31 @@ class Picker(Dialog[str | None]):
         options: list[Option] = []
         group = ""
         start = 0
-        column = _note_column(found)
+        columns = _note_columns(found)
         for row in found:
             if row.group and row.group != group:
                 group = row.group
                 options.append(_heading(row))
             if row.key == keep:
                 start = len(options)
-            options.append(self._option(row, column))
+            options.append(self._option(row, columns))
         listing.set_options(options)
         listing.display = bool(options)
         self.query_one("#picker-empty").display = not options
         self._highlight_near(start, 1)
 
-    def _option(self, row: Row, column: int) -> Option:
+    def _option(self, row: Row, columns: Sequence[int]) -> Option:
         mark = "● " if row.key == self._current else "  "
         title = Content.assemble((mark, "$tone-accent"), sanitize(row.title))
         note, right = (
             Content.styled(sanitize(text), "$tone-muted") for text in (row.note, row.right)
         )
-        return Option(TwoColumnRow(title, right, note, column), id=row.key)
+        return Option(TwoColumnRow(title, right, note, columns), id=row.key)
 
 
-def _note_column(rows: Sequence[Row]) -> int:
-    """Return the column at which the notes of *rows* begin: after the longest title."""
-    ends = (len("● ") + cell_len(sanitize(row.title)) + GAP for row in rows if row.note)
-    return max((end for end in ends if end <= MAX_COLUMN), default=0)
+def _note_columns(rows: Sequence[Row]) -> Sequence[int]:
+    """Return the columns at which the notes of *rows* can begin: after each of the titles."""
+    return sorted({len("● ") + cell_len(sanitize(row.title)) + GAP for row in rows if row.note})
 
 
 def _heading(row: Row) -> Option:

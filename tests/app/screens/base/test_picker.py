@@ -28,7 +28,7 @@ def test_the_left_is_cut_and_the_right_stays(left: str, right: str, width: int, 
     [
         ("/new", "ctrl+x n", 40, "New session      /new           ctrl+x n"),
         ("platform.example.org", "", 38, "New session      platform.example.org"),
-        ("platform.example.org", "", 36, "New session   platform.example.org"),
+        ("platform.example.org", "", 36, "New session      platform.example.o…"),
         ("platform.example.org", "", 32, "New session   platform.example.…"),
         ("platform.example.org", "", 28, "New session"),
         ("/new", "ctrl+x n", 25, "New session      ctrl+x n"),
@@ -37,8 +37,16 @@ def test_the_left_is_cut_and_the_right_stays(left: str, right: str, width: int, 
 def test_a_note_is_in_its_column_if_it_fits_there(
     note: str, right: str, width: int, shown: str
 ) -> None:
-    row = TwoColumnRow(Content("New session"), Content(right), Content(note), column=17)
+    row = TwoColumnRow(Content("New session"), Content(right), Content(note), columns=(17,))
     assert row.line(width).plain == shown
+
+
+def test_long_notes_stay_in_the_column_of_the_others() -> None:
+    notes = {"Vertex AI": "console.cloud.google.com/vertex-ai/studio/keys", "Groq": "groq.com"}
+    for width, column in ((80, 20), (40, 20), (32, 14)):
+        for title, note in notes.items():
+            row = TwoColumnRow(Content(title), Content(""), Content(note), columns=(14, 20, 45))
+            assert row.line(width).plain.index(note[:5]) == column
 
 
 def test_a_heading_has_no_columns_where_its_rows_have_none() -> None:
