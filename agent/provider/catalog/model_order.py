@@ -19,7 +19,7 @@ FROZEN = re.compile(r"[-@](20\d{6}|20\d{2}-\d{2}-\d{2}|\d{2}-20\d{2}|\d{4})(?=$|
 """The date in the name of a frozen model; an undated name is the one to use."""
 
 OTHER_USES = re.compile(
-    r"^ft:|(?:^|[-/_.])(audio|realtime|search|tts|image|imagine|embed\w*|moderation|transcribe|robotics"
+    r"^ft:|(?:^|[-/_.])(audio|container|realtime|search|tts|image|imagine|embed\w*|moderation|transcribe|robotics"
     r"|computer-use|deep-research|guard|safeguard|prompt-guard|lyria|learnlm|exp|vision|instruct|ocr"
     r"|rerank|beta|experimental|customtools|streaming|live)(?=$|[-/_.:\d])"
 )

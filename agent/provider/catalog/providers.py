@@ -131,7 +131,7 @@ _ALL = (
         ("OPENAI_API_KEY",),
         key_page="platform.openai.com/api-keys",
         api="openai-responses",
-        flagship="gpt-5.4",
+        flagship="gpt-6.1-sol",
         small_model="gpt-5.4-mini",
     ),
     ProviderSpec(
@@ -156,7 +156,7 @@ _ALL = (
         litellm_name="vertex_ai",
         login_variables=GOOGLE_LOGINS,
         api="gemini",
-        flagship="gemini-2.5-pro",
+        flagship="gemini-4-argon",
         small_model="gemini-2.5-flash-lite",
     ),
     ProviderSpec(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.provider.catalog.catalog import Catalog, ModelSettings, ProviderSettings
+from agent.provider.catalog.model_order import split_current
 from agent.provider.catalog.prices import PriceList
 from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.provider.client import Price
@@ -72,6 +73,16 @@ def test_limits_and_prices_come_from_the_installed_list() -> None:
     assert model.vision
     assert model.efforts
     assert model.price == Price(1.25, 10, 0.125, None, 200_000, Price(2.5, 15, 0.25, None))
+
+
+def test_every_flagship_is_a_current_model() -> None:
+    keys = {spec.key_variables[0]: "k" for spec in KNOWN_PROVIDERS.values() if spec.key_variables}
+    models = catalog(**keys).models()
+    for spec in KNOWN_PROVIDERS.values():
+        own = [model for model in models if model.provider == spec.id]
+        if spec.flagship and own:
+            current, _ = split_current(own)
+            assert spec.flagship in {model.id for model in current}, spec.id
 
 
 def test_every_flagship_and_small_model_is_in_the_list() -> None:

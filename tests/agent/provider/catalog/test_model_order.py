@@ -48,7 +48,7 @@ def test_dates_of_the_server_count_first() -> None:
 def test_frozen_old_and_other_models_come_later() -> None:
     names = (
         "gpt-6", "gpt-6-2026-09-01", "gpt-5.4", "gpt-5.2", "gpt-4", "gpt-6-audio", "gpt-image-2",
-        "ft:gpt-6", "gpt-6-search-api", "codestral-latest", "codestral-2508",
+        "container", "ft:gpt-6", "gpt-6-search-api", "codestral-latest", "codestral-2508",
     )  # fmt: skip
     current, more = split_current([*map(model, names), model("gpt-6-raw", tools=False)])
     assert ids(current) == ["codestral-latest", "gpt-6", "gpt-5.4"]
