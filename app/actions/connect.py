@@ -15,6 +15,7 @@ from agent.provider.catalog.provider_settings import ModelSettings, ProviderSett
 from agent.provider.catalog.providers import KNOWN_PROVIDERS, DeviceLogin
 from agent.provider.client_pool import find_local_servers
 from agent.provider.own_server import base_url_of, check_server, server_id
+from agent.provider.transport.errors import key_fault
 from agent.records.errors import ConfigError, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
 from app.actions.logins import with_login_screen
@@ -174,7 +175,7 @@ async def _save_key(context: ActionContext, provider: str, key: str) -> str:
     except ProviderError as error:
         if error.kind is ProviderErrorKind.AUTH:
             await asyncio.to_thread(_restore_key, access, provider, before and before.key)
-            return error.message
+            return key_fault(error)
         context.notify(f"The key is saved, but could not be checked. {error.message}", warning=True)
         return ""
     except TimeoutError:

@@ -42,6 +42,7 @@ async def _connect(console: Console, argument: str) -> None:
 
 async def _connect_provider(console: Console, provider: str) -> None:
     from agent.provider.catalog.keys import key_error  # loads the agent package
+    from agent.provider.transport.errors import key_fault
 
     runtime = console.runtime
     access = runtime.catalog.access
@@ -62,7 +63,7 @@ async def _connect_provider(console: Console, provider: str) -> None:
                 access.keys.remove(provider)
             else:
                 access.keys.put(provider, before.key)
-            raise
+            raise NothingToDo(key_fault(error)) from error
         console.say("The key is saved, but could not be checked.")
         return
     if models:

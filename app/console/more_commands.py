@@ -237,7 +237,7 @@ async def status(console: Console, argument: str) -> None:
         Fact("Log", str(runtime.paths.log)),
         *(Fact("Notice", line) for notice in runtime.notices for line in notice.split("\n")),
     ]
-    console.say(status_text(facts).plain)
+    console.say(status_text(facts, WIDTH).plain)
 
 
 async def instructions(console: Console, argument: str) -> None:

@@ -300,11 +300,13 @@ NEVER_WORKS = lazy_pattern(
 
 Kind = ProviderErrorKind
 
+REPLACE_KEY = "; /connect replaces it"
+
 LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
     Kind.OVERFLOW: "The conversation is too long for this model",
     Kind.RATE_LIMIT: "{provider} rate limit reached",
     Kind.OVERLOADED: "{provider} is overloaded or failing",
-    Kind.AUTH: "{provider} rejected the API key; /connect replaces it",
+    Kind.AUTH: f"{{provider}} rejected the API key{REPLACE_KEY}",
     Kind.QUOTA: "{provider}: no credit left for this API key",
     Kind.CONTENT_FILTER: "{provider} blocked this with its content filter",
     Kind.INVALID_REQUEST: "{provider} refused the request",
@@ -333,6 +335,11 @@ def error_from_response(
     found = _classify(status, haystack, empty=text.empty)
     wait = retry_after(headers, text.search) if found.kind in _RETRY_AFTER_KINDS else None
     return _error(provider, found, text, status=status, wait=wait)
+
+
+def key_fault(error: ProviderError) -> str:
+    """Return the message of *error* for the place where the key is entered."""
+    return error.message.replace(REPLACE_KEY, "")
 
 
 def error_from_event(provider: str, error: Json) -> ProviderError:
