@@ -10,8 +10,9 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from agent.records.frozen import frozen
-from app.screens.base.dialog import AutoDialog
+from app.screens.base.dialog import LATER_KEY, AutoDialog
 from app.screens.session.screen import SessionScreen
+from app.toolkit.app_of import app_of
 from app.widgets.input.held_keys import TypedEvent, copy_of
 from app.widgets.input.prompt import NEWLINE_KEYS
 
@@ -128,13 +129,17 @@ class TypeAhead:
 
     def hand_over(self, screen: "Screen[object]") -> None:
         """Give *screen*, which a command opened, what was typed since then, once it is ready."""
-        wanted = self._main.prompt.is_holding and not isinstance(screen, AutoDialog)
-        if screen is self._main or not wanted or screen in self._seen:
+        if screen in self._seen or not self._main.prompt.is_holding or not self._covers(screen):
             return
         self._seen.add(screen)
         self._opening = screen
         if not screen.call_after_refresh(self._main.prompt.call_later, self._give, screen):
             self._give(screen)  # it is closing
+
+    def _covers(self, screen: "Screen[object]") -> bool:
+        """Return whether *screen* covers the main one directly, and did not open by itself."""
+        below = app_of(self._main).screen_stack[-2:-1] if screen.is_current else []
+        return below == [self._main] and not isinstance(screen, AutoDialog)
 
     def _give(self, screen: "Screen[object]") -> None:
         """Type what was typed early into the field of *screen*, up to an Enter, and the rest into
@@ -173,8 +178,8 @@ class TypeAhead:
             self._add_to_rhythm(event)
             return True
         held = self._cancel_held()
-        if key == "ctrl+c":  # always interrupts
-            return False
+        if key == "ctrl+c" or (key == LATER_KEY and _is_visible(screen, event)):
+            return False  # one always interrupts, the other grants nothing
         if isinstance(screen, AutoDialog) and screen.is_too_early(event.time):
             before = self._at_prompt and event.time < screen.grace.seen
             if before or event.time - self._last_typed <= TYPING_PAUSE:
@@ -293,6 +298,11 @@ class TypeAhead:
     def _post(self, event: events.Key | events.Paste) -> None:
         """Post *event* to the prompt alone: it must not bubble to the dialog."""
         self._main.prompt.post_message(copy_of(event))
+
+
+def _is_visible(screen: "Screen[object]", event: events.Key | events.Paste) -> bool:
+    """Return whether *screen* is a dialog that was visible when *event* came."""
+    return isinstance(screen, AutoDialog) and event.time >= screen.grace.seen
 
 
 def _explain_enter(key: str, screen: AutoDialog[object]) -> None:

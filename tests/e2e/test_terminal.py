@@ -138,6 +138,20 @@ def test_pasted_lines_are_one_prompt_with_and_without_markers(
     assert sent == ["a1\nb1\nc1", "a2\nb2\nc2"]
 
 
+def test_text_typed_before_a_list_is_visible_filters_it(
+    run: Runner, scripted: ServerThread
+) -> None:
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("/models")
+        terminal.send("offline\r")
+        terminal.wait(r"(?s)Models.*▌ +offline.*Demo \(offline")
+        terminal.send("\x1b")
+        terminal.wait(r"Models", gone=True)
+        assert "offline" not in terminal.screen
+    assert scripted.server.requests == []
+
+
 def test_lines_pasted_before_the_first_frame_are_one_prompt(
     run: Runner, scripted: ServerThread
 ) -> None:

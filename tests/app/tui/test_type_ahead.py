@@ -124,3 +124,21 @@ async def test_ctrl_c_works_at_once(start: Starter) -> None:
         screen = await open_over(running, "trust")
         await running.pilot.press("ctrl+c")
         await running.until(lambda: running.app.screen is not screen)
+
+
+async def test_a_visible_dialog_is_put_aside_even_while_the_user_types(start: Starter) -> None:
+    async with start(grace=QUIET) as running:
+        running.app.post_message(press("b"))
+        screen = await open_over(running, "permission")
+        running.app.post_message(press("u"))
+        running.app.post_message(press("ctrl+l"))
+        await running.until(lambda: running.app.screen is not screen)
+        assert running.prompt == "bu"
+
+
+async def test_a_dialog_that_was_not_visible_yet_is_not_put_aside(start: Starter) -> None:
+    async with start(grace=QUIET) as running:
+        screen = await open_over(running, "permission")
+        running.app.post_message(press("ctrl+l", BEFORE))
+        await running.pilot.pause()
+        assert running.app.screen is screen
