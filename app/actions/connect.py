@@ -299,7 +299,7 @@ def provider_rows(catalog: Catalog) -> list[Row]:
         Row(
             DEMO_MODEL.full_name,
             "Demo",
-            "follows simple requests; not a language model",
+            "simple requests, no language model",
             "Without a model",
         )
     )

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -15,6 +16,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
 from app.screens.base.page import PageScreen
 from app.screens.help import HelpScreen, PaletteScreen
+from app.screens.permission.details import hanging_indent
 from app.session.folder_facts import lsp_summary, mcp_summary
 from app.session.notices import Level, NoticeLog
 from app.session.session_totals import session_cost
@@ -112,7 +114,7 @@ async def todo(context: ActionContext, argument: str) -> None:
 async def status(context: ActionContext, argument: str) -> None:
     """Show the session, the model, the folder and the servers on one page."""
     found = await context.controls.status()
-    page = PageScreen("Status", status_text(facts(context, found)))
+    page = PageScreen("Status", partial(status_text, facts(context, found)))
     context.see_notices()
     await context.show(page)
 
@@ -199,10 +201,12 @@ def _other_sandboxes(found: "FolderStatus") -> list[str]:
     return lines
 
 
-def status_text(facts: Sequence[Fact]) -> Content:
+def status_text(facts: Sequence[Fact], width: int) -> Content:
     rows = [
-        Content.assemble(
-            (f"{fact.name:<{NAME_WIDTH}}", "$tone-muted"), (sanitize_line(fact.text), fact.tone)
+        hanging_indent(
+            Content.styled(f"{fact.name:<{NAME_WIDTH}}", "$tone-muted"),
+            Content.styled(sanitize_line(fact.text), fact.tone),
+            width,
         )
         for fact in facts
         if fact.text

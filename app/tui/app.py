@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 # From 156 columns on, a side-by-side diff fits next to the sidebar.
 _WIDTH_CLASSES = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]
-_HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
+_HEIGHT_CLASSES = [(0, "-short"), (20, "-tall")]
 
 
 class OpencodeApp(App[int]):

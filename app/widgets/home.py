@@ -37,7 +37,18 @@ SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("Plan how to …", "tab switches to the plan agent, which reads but changes nothing"),
 )
 
+TAGLINE = "a coding agent for this folder"
+
+NARROW = 56
+"""Cells below which the page is shortened."""
+
+MAX_WIDTH = 80
+"""Cells from which on the page is the same."""
+
 MAX_RECENT = 3
+
+MAX_TITLE = 40
+"""Cells of the title of a recent session."""
 
 MAX_NOTICES = 2
 MAX_NOTICE_LINES = 4
@@ -82,7 +93,8 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
     return tuple(catalog.access.display_name(name) for name in catalog.model_lists.local_servers)
 
 
-def home_text(facts: HomeFacts) -> Content:
+def home_text(facts: HomeFacts, width: int) -> Content:
+    """Return the page in *width* cells. A narrow one shortens what it can."""
     workspace = facts.workspace
     where = [sanitize(workspace.folder)]
     if workspace.branch is not None:
@@ -90,14 +102,14 @@ def home_text(facts: HomeFacts) -> Content:
         where.append(f"{sanitize(workspace.branch)}{changed}")
     lines = [
         Content.assemble(("opencode", "bold"), ("-py", "bold $tone-accent")),
-        Content.styled("a coding agent for this folder", "$tone-muted"),
+        *([] if width < NARROW else [Content.styled(TAGLINE, "$tone-muted")]),
         Content(""),
         Content.assemble(where[0], ("".join(f"   {part}" for part in where[1:]), "$tone-muted")),
         Content(""),
         *_model_lines(facts),
         *_notice_lines(facts.notices),
-        *_suggestion_lines(facts),
-        *_recent_lines(facts.recent, facts.now),
+        *(line.truncate(width, ellipsis=True) for line in _suggestion_lines(facts)),
+        *_recent_lines(facts.recent, facts.now, width),
     ]
     return Content("\n").join(lines)
 
@@ -145,20 +157,21 @@ def _suggestion_lines(facts: HomeFacts) -> list[Content]:
     return rows if suggestions is DEMO_SUGGESTIONS else [*rows, help_row]
 
 
-def _recent_lines(sessions: "Sequence[Session]", now: float) -> list[Content]:
+def _recent_lines(sessions: "Sequence[Session]", now: float, width: int) -> list[Content]:
     if not sessions:
         return []
     titles = [
         Content(sanitize(s.title or "Untitled").replace("\n", " ")) for s in sessions[:MAX_RECENT]
     ]
-    width = min(40, max(title.cell_length for title in titles)) + 4
+    column = min(MAX_TITLE, max(12, width - 24), max(title.cell_length for title in titles)) + 4
     rows = [Content(""), Content.styled("Recent", "$tone-faint")]
     for title, session in zip(titles, sessions, strict=False):
-        shown = title.truncate(width - 2, ellipsis=True)
+        shown = title.truncate(column - 2, ellipsis=True)
         turns = f", {count(session.turns, 'turn')}" if session.turns else ""
         when = f"{day(session.updated, now)}{turns}"
-        pad = Content(" " * (width - shown.cell_length))
-        rows.append(shown + pad + Content.styled(when, "$tone-faint"))
+        pad = Content(" " * (column - shown.cell_length))
+        row = shown + pad + Content.styled(when, "$tone-faint")
+        rows.append(row.truncate(width, ellipsis=True))
     return [*rows, Content.styled("/sessions resumes one", "$tone-faint")]
 
 
@@ -166,10 +179,16 @@ class Home(Static):
     """Shows ``HomeFacts``."""
 
     def __init__(self, facts: HomeFacts, *, id: str | None = None) -> None:
-        super().__init__(home_text(facts), id=id, markup=False)
+        super().__init__(home_text(facts, MAX_WIDTH), id=id, markup=False)
         self._facts = facts
+        self._width = MAX_WIDTH
 
     def show(self, facts: HomeFacts) -> None:
         if facts != self._facts:
             self._facts = facts
-            self.update(home_text(facts))
+            self.update(home_text(facts, self._width))
+
+    def on_resize(self) -> None:
+        if (width := min(self.content_size.width, MAX_WIDTH)) != self._width:
+            self._width = width
+            self.update(home_text(self._facts, width))

@@ -23,7 +23,7 @@ QUIET_SECONDS = 0.4
 WIDTH_CLASSES = [(0, "-narrow"), (60, "-full"), (100, "-ample")]
 """The CSS class of a dialog for each minimum width in columns."""
 
-HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
+HEIGHT_CLASSES = [(0, "-short"), (20, "-tall")]
 """The CSS class of a dialog for each minimum height in rows."""
 
 

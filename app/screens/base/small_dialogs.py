@@ -216,7 +216,7 @@ class ServerScreen(CheckedDialog[tuple[str, str] | None]):
             )
             yield TextField(
                 password=True,
-                placeholder="Paste the key, or leave this empty",
+                placeholder="Paste it, or leave this empty",
                 id="server-key",
                 classes="dialog-input",
             )

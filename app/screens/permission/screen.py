@@ -384,19 +384,27 @@ class PermissionScreen(AutoDialog[Outcome]):
                 return
 
     def _side_note(self) -> Content:
-        several = f"1 of {self._pending} waiting   " if self._pending > 1 else ""
+        several = f"1 of {self._pending}" if self._pending > 1 else ""
+        if self._is_tiny:
+            return Content.styled(several, "$tone-muted")
+        several += " waiting   " if several else ""
         callers = self.request.callers
         working = f", working for {callers[0]}" if callers else ""
         later = Content.assemble("   ", (LATER_KEY, "bold"), " later") if self._can_wait else ""
         note = Content(several + sanitize(self.request.agent + working)) + later
         return note.stylize("$tone-muted")
 
+    @property
+    def _is_tiny(self) -> bool:
+        """True if there is space for little more than the subject and the answers."""
+        return self.has_class("-short") and self.has_class("-narrow")
+
     @staticmethod
     def _label(answer: Answer) -> Content:
         label = LABELS[answer]
         return Content.assemble((label[0], f"bold {TONES[answer]}"), label[1:])
 
-    def _hints(self) -> KeyHints:
+    def _hints(self) -> KeyHints | Content:
         if self.query_one(CommandEditor).display:
             return KeyHints(("enter", "done"), ("esc", "cancel"))
         if self.query_one("#ask-comment", Input).has_focus:
@@ -408,7 +416,13 @@ class PermissionScreen(AutoDialog[Outcome]):
             hints.append(("v", "review"))
         if self._editable_shell is not None:
             hints.append(("e", "edit"))
-        return KeyHints(*hints, ("c", "comment"), ("esc", "reject"), note=self._note)
+        hints.append(("c", "comment"))
+        if self._is_tiny and self._note:
+            return Content.styled(self._note, "$tone-warn")
+        if self._is_tiny:
+            later = [(LATER_KEY, "later")] if self._can_wait else []
+            return KeyHints(*hints, *later, note=self._note, gap=2, most_lines=1)
+        return KeyHints(*hints, ("esc", "reject"), note=self._note)
 
 
 def _answers_to(request: PermissionRequest, *, always: bool) -> tuple[Answer, ...]:

@@ -58,6 +58,9 @@ class ReviewState:
     send: bool = False
 
 
+MIN_TITLE = 12
+"""Cells from which the title is shown."""
+
 MIN_PATH = 16
 """Cells for the title and the path, from which on the totals of all files are shown too."""
 NOTHING_REVERTED: frozenset[int] = frozenset()
@@ -213,8 +216,9 @@ class ChangesScreen(Dialog[ReviewState]):
         if self.size.width - 4 - right.cell_length < MIN_PATH:  # the list has the numbers
             right = Content.assemble(shown[0], (comments.strip(), "bold"))
         room = max(10, self.size.width - 4 - right.cell_length)
-        name = cut(path, max(8, room - 12))
-        title = cut(f"{self._title}: ", max(0, room - cell_len(name)))
+        name = cut(path, room - MIN_TITLE if room >= MIN_PATH + MIN_TITLE else room)
+        left = room - cell_len(name)
+        title = cut(f"{self._title}: ", left) if left >= MIN_TITLE else ""
         top = Content.assemble((title, "$tone-muted"), (name, "bold")) + right
         self.query_one("#changes-top", Static).update(top)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # only with Vim keys
 
 
 PLACEHOLDER = "Ask for anything, @ files, / commands, ? help"
+SHORT_PLACEHOLDER = "@ files, / commands, ? help"
+"""The same for a terminal of 40 columns."""
 
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
 """All names under which terminals deliver a newline key."""
@@ -232,6 +234,10 @@ class Prompt(GraphemeArea):
         self._restored = ""
         self._held: HeldKeys | None = None
         self._hold_end: Timer | None = None
+
+    def on_resize(self) -> None:
+        fits = self.size.width > len(PLACEHOLDER)
+        self.placeholder = PLACEHOLDER if fits else SHORT_PLACEHOLDER
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """Set the prompts sent before, newest first, over all sessions."""

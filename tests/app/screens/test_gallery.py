@@ -120,7 +120,7 @@ def status() -> PageScreen:
         Fact("MCP", "1 of 2 connected"),
         Fact("", "not connected: shop", "$tone-warn"),
     )
-    return PageScreen("Status", status_text(facts))
+    return PageScreen("Status", partial(status_text, facts))
 
 
 def todo() -> PageScreen:

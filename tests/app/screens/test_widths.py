@@ -3,6 +3,7 @@ rows exactly."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -119,7 +120,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "prompts": lambda: PromptsScreen((*ODD, "\n".join(ODD))),
     "text": lambda: TextScreen(ALL, ALL),
     "confirm": lambda: ConfirmScreen(ALL, ALL),
-    "status": lambda: PageScreen(ALL, status_text([Fact("Session", ALL)])),
+    "status": lambda: PageScreen(ALL, partial(status_text, [Fact("Session", ALL)])),
     "todo": lambda: PageScreen("To-do list", todo_text([TodoItem(text) for text in ODD])),
     "permission": lambda: PermissionScreen(
         replace(request(blocks=blocks("\n".join(ODD))), heading=ALL, folder=ALL), grace=0

@@ -19,4 +19,4 @@ from app.widgets.home import HomeFacts, home_text
 )
 def test_servers_of_this_machine_are_named(servers: tuple[str, ...], shown: str) -> None:
     facts = HomeFacts(workspace=Workspace("~/shop"), model="demo/offline", local=servers)
-    assert shown in home_text(facts).plain
+    assert shown in home_text(facts, 80).plain

@@ -490,3 +490,24 @@ async def test_picture_of_a_command_with_a_sandbox() -> None:
     async with host.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await assert_pictures(pilot, "dialog-sandbox")
+
+
+async def test_a_small_terminal_shows_subject_answers_and_keys() -> None:
+    """With a long heading beside the number of requests, which once had one column left."""
+    asked = replace(request(blocks=(three_changes(),)), heading="Make this change?", tool="edit")
+    host = Host(PermissionScreen(asked, pending=3))
+    async with host.run_test(size=(40, 16)) as pilot:
+        await settle(pilot)
+        shown = screen_text(host)
+        rows = shown.splitlines()
+        assert "Make this change?" in rows[0]
+        assert rows[0].endswith("1 of 3")
+        for text in ("src/parts.py  +3 −3", "✓ keep", "return old_0", "return new_0"):
+            assert text in shown
+        for text in ("once always reject", "space toggle  n p move  ctrl+l later"):
+            assert text in shown
+        screen = host.dialog
+        assert isinstance(screen, PermissionScreen)
+        screen.show_note("Enter went to the prompt. Pause, then answer.")
+        await settle(pilot)
+        assert "prompt. Pause, then" in " ".join(screen_text(host).replace("▌", "").split())
