@@ -58,7 +58,8 @@ release: $(DEV)
 
 # Tests of what other packages do for us, with the lowest versions that pyproject.toml allows, and
 # on another Python: each in an environment of its own.
-OTHER ?= tests/test_launcher.py tests/test_packaging.py tests/docs $(addprefix tests/app/,server text widgets) \
+OTHER ?= tests/test_launcher.py tests/test_packaging.py tests/docs \
+	$(addprefix tests/app/,server text widgets) \
 	$(addprefix tests/agent/,config mcp records store transfer)
 test-lowest:
 	$(MAKE) unit VENV=.venv-lowest LOCK=requirements-lowest.lock HASHES= TESTS="$(OTHER)"
