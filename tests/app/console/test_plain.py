@@ -8,7 +8,7 @@ import sys
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.cli.run.process import more_settings
 from tests.app.console.plain_program import LAUNCHER, plain
-from tests.support.git import git
+from tests.support.git import git, make_repository
 from tests.support.harness import write_config
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.provider_server import Reply, Server
@@ -106,8 +106,7 @@ def test_the_last_message_is_undone_and_redone(
 def test_an_undo_names_what_it_leaves(installed: InstalledProgram, scripted: ServerThread) -> None:
     (installed.project / ".gitignore").write_text("*.ign\n")
     (installed.project / "a.ign").write_text("x")
-    git(installed.project, "add", ".")
-    git(installed.project, "commit", "-qm", "first")
+    make_repository(installed.project)
     git(installed.project, "branch", "other")
     work = Call("bash", {"command": "rm a.ign; git checkout -q other"})
     scripted.server.script(answer(work), answer(Text("Done.")))
