@@ -27,15 +27,12 @@ RAISES = (1.5, 2.0, 5.0)
 ZERO = "A cap of zero would stop every prompt. Enter an amount above 0, or off for no cap."
 NO_AMOUNT = "Enter an amount such as $5, 0.50, 200k or 2M tokens, or off for no cap."
 NEARLY = "{share:.0%} of a spending cap is used. {sentence}"
-REACHED = (
-    "A spending cap is reached. {sentence} What runs finishes; nothing more is sent to a model "
-    "until you raise the cap with /budget."
-)
+REACHED = "A spending cap is reached. {sentence} Running calls finish; /budget raises the cap."
 RAISED, REMOVED = "The spending cap is now {amount}.", "There is no spending cap now."
 RAISE = "/budget raises the cap, and so does {setting} in your settings."
 STOPPED = "Stopped. {sentence} {how}"
 BUDGET_USED = "The goal's budget is used up."
-GOAL_ENDS = f"{BUDGET_USED} What runs finishes, then the goal ends."
+GOAL_ENDS = f"{BUDGET_USED} Running calls finish, then the goal ends."
 UNPRICED = (
     "The price of {model} is not known, so a cap in dollars does not include it. Set its `cost` in "
     "the settings, or a cap in tokens."
