@@ -396,4 +396,4 @@ def _by(rule: Rule) -> str:
 def _unruled(need: PermissionNeed, action: Action) -> str:
     if action != "allow":
         return "no rule allows it"
-    return "only reads" if need.permission == "bash" else "allowed by default"
+    return "only reads" if need.permission in {"bash", "read"} else "allowed by default"

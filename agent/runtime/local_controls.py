@@ -34,7 +34,7 @@ from agent.session.review.context_usage import ContextUsage
 from agent.session.subagents.subagents import lineage_of
 from agent.store.stats import UsageRow
 
-CHANGED = "The file was changed meanwhile, so nothing was written. Try again."
+CHANGED = "The file was changed in the meantime, so nothing was written. Try again."
 
 
 @frozen

@@ -42,7 +42,7 @@ PREFIX = "/opencode-py"
 
 KindT = TypeVar("KindT")
 
-OTHER_VERSION = "The server is of another version of opencode-py: update both."
+OTHER_VERSION = "The server runs another version of opencode-py: update both."
 
 
 class ShellFollower:

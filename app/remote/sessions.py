@@ -274,7 +274,7 @@ class RemoteCompaction(CompactionRequests):
 
     async def start(self, session_id: str, focus: str = "") -> None:
         if focus and not self._own_server:
-            raise NothingToDo("At a server of opencode, /compact takes no argument.")
+            raise NothingToDo("On an opencode server, /compact takes no argument.")
         body: JsonObject = {"focus": focus} if focus else {}
         self._sessions.send(f"/session/{session_id}/summarize", body)
 

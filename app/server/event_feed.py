@@ -189,7 +189,7 @@ class EventFeed:
             for encoded in self._converted(event):
                 self._send(encoded)
             if isinstance(event, events.SessionIdle):
-                task = asyncio.create_task(self._summarize(event), name="summing up a turn")
+                task = asyncio.create_task(self._summarize(event), name="summarizing a turn")
                 self._summaries.add(task)
                 task.add_done_callback(self._summaries.discard)
 

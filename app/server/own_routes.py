@@ -113,7 +113,7 @@ class OwnRoutes:
         return (
             get("/status", "The folder at a glance", FolderStatus, _status),
             get("/usage", "Usage by day, model and project", usage, _usage, "days"),
-            get("/context", "What fills the context", ContextUsage, _context, *CONTEXT),
+            get("/context", "Context usage", ContextUsage, _context, *CONTEXT),
             get("/spending", "Spending caps and rate limits", limits, _spending, "session"),
             post("/spending", "Set a spending cap", str, _set_cap, ArgumentBody, "session"),
             get("/fallback", "Fallback models", FallbackState, _fallback),

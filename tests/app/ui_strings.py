@@ -27,6 +27,8 @@ LONGEST_LABEL = 6
 
 SKIPPED = (
     "agent/permission/programs/catalog/",
+    "agent/lsp/formatters",
+    "agent/lsp/servers",
     "agent/permission/sandbox/seatbelt",
     "agent/process/sandbox/seatbelt",
     "agent/provider/quirks/",

@@ -354,7 +354,7 @@ def _elsewhere(base: str, known: Program, words: Sequence[Word]) -> Inner:
         runs_text = True
     if base == "crontab" and texts in (["-l"], ["-u"]):
         return Inner()
-    reason = f"it cannot be checked what {base} runs, elsewhere, later or as another user"
+    reason = f"{base} runs it elsewhere, later or as another user, where it cannot be checked"
     return Inner(reason=reason, runs_text=runs_text)
 
 

@@ -263,7 +263,7 @@ class Expander:
     def _check_output(self, substitution: str) -> None:
         """Check output that is evaluated: a file that the command shows can hold code."""
         if not prints_number(substituted(substitution)):
-            self.found.add_unknown(substitution, "code in its output can run")
+            self.found.add_unknown(substitution, "can run code from its output")
 
     def check_test(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         """Check ``[ … ]`` or ``[[ … ]]``: no command, but it tests paths and evaluates text. The
@@ -311,7 +311,7 @@ class Expander:
         place = _INDEX.match(word.source)
         fixed = place and (place[1].isdigit() or self.found.variables.is_number(place[1]))
         if not fixed:
-            reason = "code in its list index can run"
+            reason = "can run code from its list index"
             self.found.add_unknown(word.source, reason, aliases=tuple(possible_commands(word.text)))
 
     def _check_comparison(self, node: "Node") -> None:

@@ -276,7 +276,7 @@ def _merged_reason(need: PermissionNeed, other: PermissionNeed) -> str:
 
 def evaluated_reason(text: str) -> str:
     """Return the reason for asking about *text*, which is evaluated again."""
-    return f"code that is hidden in {text} can run"
+    return f"can run code hidden in {text}"
 
 
 def substituted(expansion: str) -> str:

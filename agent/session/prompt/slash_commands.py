@@ -41,7 +41,7 @@ from agent.tools.pipeline import CallFailed, Pipeline
 SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"
 
 ONLY_FOR_MODEL = (
-    "The skill {name} is no command, since its SKILL.md has user-invocable: false. "
+    "The skill {name} is not a command, since its SKILL.md has user-invocable: false. "
     "Ask the agent to use it."
 )
 
