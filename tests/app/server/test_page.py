@@ -144,3 +144,5 @@ async def test_markdown_is_shown_and_markup_in_it_is_text(served: Served, tmp_pa
         assert link == "https://example.org/a"
         side = "document.getElementById('sidebar')"
         assert await page.run(f"{side}.scrollWidth <= {side}.clientWidth")
+        await page.resize(*PHONE)
+        assert await page.run("innerWidth") == PHONE[0]  # a wide element would zoom a phone out
