@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent.config.paths import Paths
 from agent.files import Editor
 from agent.process import Terminals
 from agent.records.errors import ConfigError
@@ -28,6 +29,11 @@ class RuntimePool:
         self._env = env
         self._opened: dict[tuple[str, str], Runtime] = {}
         self._opening = asyncio.Lock()
+
+    @property
+    def paths(self) -> Paths:
+        """The program's own folders."""
+        return Paths.find(self._env)
 
     async def open(self, folder: str, overrides: Mapping[str, Json] | None = None) -> Runtime:
         """Return the runtime of *folder* with *overrides*, settings in the form of a file.

@@ -5,6 +5,7 @@ of another origin, or of a name that was made to resolve to this machine, is ref
 secret is compared.
 """
 
+import asyncio
 import base64
 import binascii
 import hmac
@@ -26,6 +27,9 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 MAX_BODY = 32_000_000
 """Bytes of a request's body: a prompt with some images fits."""
+
+BODY_SECONDS = 60.0
+"""Seconds for the whole body of a request to arrive."""
 
 USER = "opencode"
 """The user name of the HTTP basic authentication, as in opencode."""
@@ -100,9 +104,10 @@ class Access:
 class AccessMiddleware:
     """Refuses requests that *access* does not admit, and bodies over ``MAX_BODY``."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, body_seconds: float = BODY_SECONDS) -> None:
         self._app = app
         self._access = access
+        self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -119,20 +124,26 @@ class AccessMiddleware:
             await error_response(status, message)(scope, receive, send)
             return
         sending = _with_cors(send, origin) if origin in self._access.origins else send
-        await self._app(scope, _limited(receive), sending)
+        await self._app(scope, _limited(receive, self._body_seconds), sending)
 
 
 class BodyTooLargeError(Exception):
     """A body that is longer than ``MAX_BODY``, whatever its header said."""
 
 
-def _limited(receive: Receive) -> Receive:
-    size = 0
+def _limited(receive: Receive, seconds: float) -> Receive:
+    """Return *receive* with the limits of a body: its size, and *seconds* for all of it."""
+    size, whole = 0, False
+    end = asyncio.get_running_loop().time() + seconds
 
     async def limited() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, whole
+        if whole:
+            return await receive()  # what comes now is the end of the connection
+        async with asyncio.timeout_at(end):
+            message = await receive()
         size += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
         if size > MAX_BODY:
             raise BodyTooLargeError
         return message

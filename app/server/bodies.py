@@ -228,6 +228,8 @@ async def _read(request: Request) -> bytes:
         return await request.body()
     except BodyTooLargeError as error:
         raise RequestError(413, "The body is too long.") from error
+    except TimeoutError as error:
+        raise RequestError(408, "The body did not arrive in time.") from error
 
 
 def _sentence(error: ValidationError) -> str:

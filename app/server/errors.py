@@ -22,6 +22,7 @@ NAMES = {
     403: "Forbidden",
     404: "NotFoundError",
     405: "MethodNotAllowed",
+    408: "RequestTimeout",
     409: "BusyError",
     413: "PayloadTooLarge",
     415: "UnsupportedMediaType",

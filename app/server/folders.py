@@ -23,6 +23,8 @@ CLOSING = "The server is closing."
 
 DIRECTORY_HEADER = "x-opencode-directory"
 
+SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
+
 
 @frozen
 class Folder:
@@ -86,7 +88,18 @@ class Folders:
         )
         if "\0" in named:
             raise RequestError(400, "The name of the folder contains a NUL byte.")
+        if named and await asyncio.to_thread(self._is_private, named):
+            raise RequestError(403, f"{named} is no folder of a project.")
         return await self.open(named or self.default)
+
+    def _is_private(self, named: str) -> bool:
+        """Return whether a folder is one with the program's keys, or the system's processes."""
+        own = (self._pool.paths.data, self._pool.paths.config)
+        kept = (*map(os.path.realpath, own), *SYSTEM_FOLDERS)
+        found = os.path.realpath(named)
+        return found != os.path.realpath(self.default) and any(
+            os.path.commonpath((found, folder)) == folder for folder in kept
+        )
 
     async def open(self, directory: str) -> Folder:
         """Return a folder. Raises what ``RuntimePool.open`` raises, and ``RequestError`` while the

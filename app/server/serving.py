@@ -16,7 +16,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from agent.records.errors import ConfigError, OpencodePyError
-from app.server.access import Access, AccessMiddleware
+from app.server.access import BODY_SECONDS, Access, AccessMiddleware
+from app.server.connections import PatientProtocol
 from app.server.endpoint import Endpoint
 from app.server.errors import (
     RequestError,
@@ -63,9 +64,14 @@ def all_endpoints(folders: Folders) -> tuple[Endpoint, ...]:
     return tuple(endpoint for each in routes for endpoint in each.endpoints())
 
 
-def web_app(folders: Folders, access: Access, heartbeat: float = HEARTBEAT) -> ASGIApp:
+def web_app(
+    folders: Folders,
+    access: Access,
+    heartbeat: float = HEARTBEAT,
+    body_seconds: float = BODY_SECONDS,
+) -> ASGIApp:
     """Return the whole application: the API, the event streams and the page. *heartbeat* is how
-    long a stream is silent at most, in seconds."""
+    long a stream is silent at most, *body_seconds* how long a body takes at most."""
     endpoints = all_endpoints(folders)
     streams = EventStreams(folders, heartbeat)
 
@@ -86,7 +92,7 @@ def web_app(folders: Folders, access: Access, heartbeat: float = HEARTBEAT) -> A
     ]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(AccessMiddleware, access=access)],
+        middleware=[Middleware(AccessMiddleware, access=access, body_seconds=body_seconds)],
         exception_handlers={
             RequestError: answer_request_error,
             OpencodePyError: answer_program_error,
@@ -144,7 +150,11 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, listening: socket.socket) -> AsyncGenerator[None]:
+async def serving(
+    app: ASGIApp,
+    listening: socket.socket,
+    protocol: type[PatientProtocol] = PatientProtocol,
+) -> AsyncGenerator[None]:
     """Serve *app* on a socket for the duration of the block."""
     config = uvicorn.Config(
         app,
@@ -154,6 +164,7 @@ async def serving(app: ASGIApp, listening: socket.socket) -> AsyncGenerator[None
         lifespan="off",
         timeout_graceful_shutdown=CLOSE_TIMEOUT,
         ws="none",
+        http=protocol,
     )
     server = _Server(config)
     task = asyncio.create_task(server.serve([listening]), name="http server")

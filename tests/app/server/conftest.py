@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from agent.runtime.pool import RuntimePool
 from app.server.access import LOOPBACK, Access
+from app.server.connections import PatientProtocol
 from app.server.folders import Folders
 from app.server.serving import all_endpoints, listen, serving, web_app
 from tests.support.harness import GUARD, config_for, environment, write_config
@@ -82,6 +83,8 @@ class Served:
     project: Path
     client: httpx2.AsyncClient
     heartbeat: float = 10.0
+    body_seconds: float = 60.0
+    protocol: type[PatientProtocol] = PatientProtocol
     folders: Folders = field(init=False)
     address: str = field(init=False, default="http://127.0.0.1:0")
     _running: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
@@ -93,8 +96,8 @@ class Served:
         pool = RuntimePool(environment(self.home), "text")
         self.folders = Folders(pool, str(self.project), "1.2.3")
         access = Access(frozenset({TOKEN}), LOOPBACK)
-        app = web_app(self.folders, access, self.heartbeat)
-        await self._running.enter_async_context(serving(app, listening))
+        app = web_app(self.folders, access, self.heartbeat, self.body_seconds)
+        await self._running.enter_async_context(serving(app, listening, self.protocol))
         self._running.push_async_callback(self.folders.close)
 
     async def stop(self) -> None:

@@ -1,5 +1,6 @@
 """Nobody but the user's own programs gets in, and what is malformed is answered clearly."""
 
+import asyncio
 import base64
 import os
 import stat
@@ -9,8 +10,10 @@ import pytest
 
 from agent.records.errors import ConfigError
 from app.server.access import MAX_BODY, load_token
+from app.server.connections import PatientProtocol
 from app.server.serving import listen
 from tests.app.server.conftest import TOKEN, Served
+from tests.support.harness import GUARD
 from tests.support.script import Finish, Text, answer
 
 
@@ -213,3 +216,79 @@ async def test_the_settings_show_no_secret(served: Served) -> None:
     for path in ("/config", "/config/providers", "/provider", "/agent", "/path"):
         assert "sk-scripted" not in (await served.client.get(path)).text
     assert os.environ.get("OPENCODE_SERVER_PASSWORD") is None
+
+
+class Hasty(PatientProtocol):
+    head_seconds = 0.05
+    most = 3
+
+
+HEAD = f"POST /session HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {TOKEN}\r\n"
+
+
+@pytest.fixture
+async def hasty(served: Served) -> Served:
+    """A server that waits only a moment for heads and bodies."""
+    await served.stop()
+    served.protocol, served.body_seconds = Hasty, 0.05
+    await served.start()
+    return served
+
+
+async def sent(served: Served, *pieces: str) -> bytes:
+    """Send *pieces* on a connection of their own; return all that comes until its end."""
+    port = int(served.address.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in pieces:
+            writer.write(piece.encode())
+            await writer.drain()
+        async with asyncio.timeout(GUARD):
+            return await reader.read()
+    except ConnectionResetError:
+        return b""
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("piece", ["", "POST", HEAD])
+async def test_a_request_that_does_not_arrive_is_given_up(hasty: Served, piece: str) -> None:
+    assert await sent(hasty, piece) == b""
+
+
+async def test_the_second_request_of_a_connection_has_to_arrive_too(hasty: Served) -> None:
+    first = f"GET /session/status HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {TOKEN}"
+    answer = await sent(hasty, f"{first}\r\n\r\nGET /pa")
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+async def test_a_body_that_does_not_arrive_is_refused(hasty: Served) -> None:
+    answer = await sent(hasty, f"{HEAD}connection: close\r\ncontent-length: 100\r\n\r\n", "{")
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"did not arrive in time" in answer
+
+
+async def test_an_event_stream_outlives_these_times(hasty: Served) -> None:
+    async with hasty.stream() as stream:
+        assert await sent(hasty, "POST") == b""
+        await hasty.session()
+        await stream.next("session.created")
+
+
+async def test_connections_beyond_a_number_are_closed(hasty: Served) -> None:
+    async with hasty.stream() as first, hasty.stream() as second, hasty.stream() as third:
+        for stream in (first, second, third):
+            await stream.next("server.connected")
+        assert await sent(hasty, f"{HEAD}\r\n") == b""
+    await hasty.session()
+
+
+async def test_keys_and_processes_are_no_projects(served: Served) -> None:
+    for folder in (served.home / "data", served.home / "config", "/proc/self", "/dev"):
+        answer = await served.client.get("/file", params={"path": ".", "directory": str(folder)})
+        assert (answer.status_code, "no folder of a project" in answer.text) == (403, True)
+    link = served.project.parent / "link"
+    link.symlink_to(served.home / "data")
+    named = {"x-opencode-directory": str(link)}
+    assert (await served.client.get("/path", headers=named)).status_code == 403
