@@ -462,4 +462,21 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/cli/run/test_proxy.py::test_requests_go_through_a_socks_proxy",
         "app/cli/run/test_proxy.py::test_a_proxy_that_cannot_be_used_is_a_sentence",
     ),
+    "text typed between a command and the list that it opens was sent as a prompt": (
+        "app/tui/test_typed_after_commands.py::test_a_filter_gets_what_was_typed_before_it_was_visible",
+        "app/tui/test_typed_after_commands.py::test_nothing_typed_early_answers_a_question",
+        "e2e/test_terminal.py::test_text_typed_before_a_list_is_visible_filters_it",
+    ),
+    "file and line open in an editor that runs in the terminal": (
+        "e2e/test_terminal.py::test_a_click_on_a_file_and_line_opens_an_editor_of_the_terminal_there",
+    ),
+    "at 40 columns and 16 rows a permission dialog had two rows and no key hints": (
+        "app/screens/permission/test_screen.py::test_a_small_terminal_shows_subject_answers_and_keys",
+    ),
+    "ctrl+l did not put a dialog aside right after typing": (
+        "app/tui/test_type_ahead.py::test_a_visible_dialog_is_put_aside_even_while_the_user_types",
+    ),
+    "--plain printed no output of a user's command": (
+        "app/console/test_plain.py::test_a_command_of_the_users_runs",
+    ),
 }
