@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent.mcp.elicitation import Ask, ElicitationResult
+from agent.mcp.forms import Ask, ElicitationResult
 from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable

@@ -12,7 +12,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.connection import ConnectionSettings, LazyLogins
-from agent.mcp.elicitation import Ask
+from agent.mcp.forms import Ask
 from agent.mcp.records import Listing, Server, ServerResponse, ServerStatus, missing_server
 from agent.mcp.supervisor import ServerSupervisor
 from agent.mcp.toolbox import Toolbox

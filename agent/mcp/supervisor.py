@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from agent.mcp.connection import Connection, ConnectionSettings
-from agent.mcp.elicitation import Ask, Elicitation, ElicitationResult
+from agent.mcp.forms import Ask, Elicitation, ElicitationResult
 from agent.mcp.records import (
     ConnectionLost,
     Listing,

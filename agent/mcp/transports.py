@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ContentBlock, JSONRPCResponse
 from pydantic import TypeAdapter
 
-from agent.mcp.elicitation import ElicitationResult
+from agent.mcp.forms import ElicitationResult
 from agent.mcp.oauth import missing_scope
 from agent.mcp.records import Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.agents import Agents
 from agent.bus import Bus
-from agent.config.loading import LoadedConfig
-from agent.config.notices import by_file
+from agent.config.loading import LoadedConfig, by_file
 from agent.config.paths import Paths, ensure_folder
 from agent.config.settings_schema import Config
 from agent.files import Editor, FileTracker

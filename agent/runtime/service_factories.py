@@ -38,8 +38,7 @@ from agent.records.frozen import frozen
 from agent.records.json import Json
 from agent.records.requests import PermissionMode
 from agent.records.tool_facts import PLAN_AGENT, Answering
-from agent.runtime.subagent_worktrees import RuntimeWorktrees
-from agent.runtime.worktrees import project_of, worktrees_folder
+from agent.runtime.worktrees import RuntimeWorktrees, project_of, worktrees_folder
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.fallback import Fallbacks, fallback_notices

@@ -4,15 +4,17 @@ The hooks of tool calls are in ``agent.tools.core.call_hooks``.
 """
 
 import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from agent.bus import Bus, Subscription
 from agent.hooks.records import HookAnswer, HookCall, HookEvent
 from agent.hooks.service import Hooks
-from agent.hooks.transcript import write_transcript
 from agent.records.blocks import TodoItem
 from agent.records.errors import PromptRefused, SessionNotFound, StoreError
 from agent.records.events import (
@@ -23,10 +25,22 @@ from agent.records.events import (
     SessionIdle,
     TodoUpdated,
 )
-from agent.records.json import JsonObject
-from agent.records.messages import AssistantMessage, Session
+from agent.records.json import Json, JsonObject
+from agent.records.messages import (
+    AssistantMessage,
+    Completed,
+    Failed,
+    MessageWithParts,
+    Pending,
+    ReasoningPart,
+    Session,
+    TextPart,
+    ToolPart,
+)
 from agent.records.reminders import reminder
 from agent.records.requests import CLAUDE_MODES, PermissionMode
+from agent.records.tool_facts import claude_name_of
+from agent.redact import without_known_secrets
 from agent.session.api import PromptInput
 from agent.store.store import Store
 
@@ -243,3 +257,54 @@ def _is_done(item: TodoItem) -> bool:
 def _with_context(prompt: PromptInput, *contexts: str) -> PromptInput:
     added = "\n".join(each for each in contexts if each)
     return replace(prompt, context=reminder(CONTEXT.format(context=added))) if added else prompt
+
+
+# The messages of a session as JSON lines in Claude Code's form, which hooks read.
+
+
+def write_transcript(path: Path, messages: Sequence[MessageWithParts], directory: str) -> None:
+    """Write *messages* of a session in *directory* to *path*, readable by the user alone. Raises
+    ``OSError``."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        for item in messages:
+            for line in _lines(item, directory):
+                file.write(without_known_secrets(json.dumps(line)) + "\n")
+
+
+def _lines(item: MessageWithParts, directory: str) -> Iterator[JsonObject]:
+    """Yield the lines of a message: its content, and then the results of its calls."""
+    message = item.message
+    content: list[Json] = []
+    results: list[Json] = []
+    for part in item.parts:
+        match part:
+            case TextPart(synthetic=False, text=text) if text:
+                content.append({"type": "text", "text": text})
+            case ReasoningPart(text=text) if text:
+                content.append({"type": "thinking", "thinking": text})
+            case ToolPart(state=state) if not isinstance(state, Pending):
+                name = claude_name_of(part.tool) or part.tool
+                call: JsonObject = {"type": "tool_use", "id": part.call_id, "name": name}
+                content.append({**call, "input": state.input or {}})
+                if isinstance(state, Completed | Failed):
+                    failed = isinstance(state, Failed)
+                    output = state.error if isinstance(state, Failed) else state.output
+                    result: JsonObject = {"type": "tool_result", "tool_use_id": part.call_id}
+                    results.append({**result, "content": output, "is_error": failed})
+            case _:
+                pass
+    common: JsonObject = {
+        "sessionId": message.session_id,
+        "cwd": directory,
+        "timestamp": datetime.fromtimestamp(message.created, UTC).isoformat(),
+    }
+    if content:
+        sent: JsonObject = {"role": message.role, "content": content}
+        if isinstance(message, AssistantMessage):
+            sent["model"] = message.model
+        yield {"type": message.role, "uuid": message.id, "message": sent, **common}
+    if results:
+        answer: JsonObject = {"role": "user", "content": results}
+        yield {"type": "user", "uuid": f"{message.id}-results", "message": answer, **common}

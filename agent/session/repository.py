@@ -20,7 +20,7 @@ from agent.records.messages import (
 )
 from agent.session.queue import is_queued
 from agent.session.related_folders import other_places
-from agent.session.usage_totals import with_model_usage
+from agent.session.spending import with_model_usage
 from agent.store import queries
 from agent.store.background_reports import background_report, queued_report
 from agent.store.listing import SessionHit, SessionListItem, SessionScope

@@ -22,7 +22,7 @@ from agent.records.messages import Idle, Session, TextPart, UserMessage
 from agent.session.prompt.templates import template
 from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository
-from agent.session.usage_totals import with_model_usage
+from agent.session.spending import with_model_usage
 from agent.store.store import Store
 
 MAX_PROMPT = 4_000

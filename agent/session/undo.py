@@ -40,8 +40,7 @@ from agent.records.messages import (
 from agent.session.context.compaction_markers import is_request
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
-from agent.session.review.hunk_writer import HunkWriter
-from agent.session.review.reviewed_file import ReviewedFile, reviewed_file
+from agent.session.review.reviewed_file import HunkWriter, ReviewedFile, reviewed_file
 from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.snapshots import FileChange, Snapshots
 from agent.session.snapshots.uncovered_state import head_of

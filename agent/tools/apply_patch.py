@@ -26,8 +26,7 @@ from agent.tools.files.diffs import make_diff
 from agent.tools.files.patch_changes import FileChange, numbered_blocks, plan_patch, write_patch
 from agent.tools.files.patch_text import Section, UpdateFile, parse_patch
 from agent.tools.files.paths import ToolPath, edit_needs, resolve_path
-from agent.tools.files.text_file import LoadedText, check_link_target, save_unsaved
-from agent.tools.files.unread import plan_unread
+from agent.tools.files.text_file import LoadedText, check_link_target, plan_unread, save_unsaved
 
 MAX_EXCERPT = 60
 """Lines of the changed places in one result."""

@@ -35,19 +35,17 @@ from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path
 from agent.tools.shell.results import (
+    NO_SERVER,
+    blocked_notes,
     describe_shell,
     format_seconds,
     is_exit_one_normal,
+    keep_files,
+    sandbox_requests,
     shell_block,
     shell_output,
 )
 from agent.tools.shell.safe_git import GitWrapper, SafeGit, git_wrapper, safe_git
-from agent.tools.shell.sandboxed import (
-    NO_SERVER,
-    blocked_notes,
-    keep_files,
-    sandbox_requests,
-)
 from agent.tools.shell.settings import BashSettings, bash_variables
 from agent.tools.shell.shells import Shells
 

@@ -28,8 +28,7 @@ from agent.tools.files.paths import (
     search_needs,
     show_path,
 )
-from agent.tools.search.file_types import fits_type, type_globs
-from agent.tools.search.globs import check_glob
+from agent.tools.search.globs import check_glob, fits_type, type_globs
 from agent.tools.search.searcher import (
     MAX_RECORD,
     MAX_RESULTS,

@@ -9,7 +9,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.fallback import fallback_text
+from app.screens.model import fallback_text
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.agents import AgentInfo

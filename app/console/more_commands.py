@@ -206,7 +206,7 @@ async def budget(console: Console, argument: str) -> None:
 
 
 async def fallback(console: Console, argument: str) -> None:
-    from app.screens.fallback import fallback_text  # loads Textual
+    from app.screens.model import fallback_text  # loads Textual
 
     if argument:
         console.say(await controls_of(console).change_fallback(argument))

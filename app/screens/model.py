@@ -3,15 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 
 from agent.provider.catalog.model_order import split_current
 from agent.provider.client import ModelInfo
 from agent.records.frozen import frozen
 from app.screens.base.picker import Picker, Row
-from app.text.units import price, tokens
+from app.text.sanitize import sanitize_line
+from app.text.units import duration, price, tokens
+
+if TYPE_CHECKING:  # imports the agent
+    from agent.session.fallback import FallbackState
 
 CONNECT_PREFIX = "connect:"
 """The prefix of the key of a provider that was chosen instead of a model; its id follows."""
@@ -104,3 +109,28 @@ class ModelScreen(Picker):
         row = self.highlighted_row()
         if row is not None and not row.key.startswith(CONNECT_PREFIX):
             self.set_rows(model_rows(self._toggle(row.key)))
+
+
+# The page on fallback models.
+
+NONE = (
+    "No fallback models are set. List them in your settings: "
+    '"fallback": {"models": ["provider/model"]}.'
+)
+
+
+def fallback_text(found: "FallbackState", model: str, now: float) -> Content:
+    """Return the page for a session that uses *model*."""
+    from agent.session.fallback import HOW, MODES  # loads the agent package
+
+    lines = [Content.styled(MODES[found.mode], "bold"), Content("")]
+    for name in dict.fromkeys((model, *found.models)):
+        lines.append(Content(sanitize_line(name)))
+        if name in found.failures:
+            until, reason = found.failures[name]
+            again = duration(until - now)
+            state = f"  failed, tried again in {again}: {sanitize_line(reason)}"
+            lines.append(Content.styled(state, "$tone-warn"))
+    if not found.models:
+        lines += [Content(""), Content.styled(NONE, "$tone-muted")]
+    return Content("\n").join([*lines, Content(""), Content.styled(HOW, "$tone-muted")])

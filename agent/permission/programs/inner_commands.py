@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from agent.permission.programs.arguments import Given, parse
 from agent.permission.programs.lookup import program
+from agent.permission.programs.options_to_name import COMMON_FLAGS, option_lengths
 from agent.permission.programs.record import UNKNOWN, Command, Program, Wrapper
-from agent.permission.programs.subcommand_names import COMMON_FLAGS, option_lengths
 from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, is_one_word
 

@@ -30,11 +30,10 @@ from agent.permission.programs.builtins import (
 )
 from agent.permission.programs.inner_commands import Inner, find_actions
 from agent.permission.programs.lookup import base_name, program
-from agent.permission.programs.options_to_name import named_options
+from agent.permission.programs.options_to_name import named_options, names_without_options
 from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.scripts import embedded_texts
-from agent.permission.programs.subcommand_names import names_without_options
 from agent.permission.shell.always_pattern import (
     always_pattern,
     depends_on_context,

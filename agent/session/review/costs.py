@@ -7,7 +7,7 @@ from typing import Literal
 from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, CompactionPart, MessageWithParts, Session
 from agent.records.usage import Usage
-from agent.session.usage_totals import add_costs
+from agent.session.spending import add_costs
 from agent.store.store import Store
 
 Purpose = Literal["conversation", "sub-agents", "summaries", "verdicts", "titles and other calls"]

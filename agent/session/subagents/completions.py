@@ -14,7 +14,7 @@ from agent.provider.usage_parsing import cost as cost_of
 from agent.records.frozen import frozen
 from agent.records.messages import SidePurpose
 from agent.records.usage import Usage
-from agent.session.usage_totals import UpdateSession, record_usage
+from agent.session.spending import UpdateSession, record_usage
 from agent.tools.core.base import CompletionRequest
 
 MIN_REASONING_OUTPUT = 2_000

@@ -45,9 +45,9 @@ from agent.session.context.pins import collect_pins, pinned_text
 from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shorten
 from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.templates import template
+from agent.session.spending import record_usage
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import PlannedStep, TurnEnd
-from agent.session.usage_totals import record_usage
 from agent.store import queries
 from agent.tools.files.media import examine
 

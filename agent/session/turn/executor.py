@@ -36,12 +36,11 @@ from agent.session.context.conversation import Conversation
 from agent.session.context.request_turns import ABORTED, result_text
 from agent.session.prompt.instructions import Instruction, with_instructions
 from agent.session.snapshots.change_tracker import ChangeTracker
-from agent.session.spending import Spender
+from agent.session.spending import Spender, add_costs
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.guards import DoomLoop
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import Pause
-from agent.session.usage_totals import add_costs
 from agent.store.store import Store
 from agent.tools.core.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall

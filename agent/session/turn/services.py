@@ -29,11 +29,10 @@ from agent.session.prompt.system_prompt import SystemPrompt, session_block, usef
 from agent.session.queue import Queues
 from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.change_tracker import ChangeTrackers
-from agent.session.spending import Spending
+from agent.session.spending import Spending, UpdateSession
 from agent.session.subagents.completions import Completions
 from agent.session.subagents.worktrees import SubagentWorktrees
 from agent.session.turn.guards import TurnLimits
-from agent.session.usage_totals import UpdateSession
 from agent.store.store import Store
 from agent.tools.core.base import FileChecks
 from agent.tools.core.questions import QuestionService

@@ -43,6 +43,7 @@ from agent.session.context.token_meter import StepSettings
 from agent.session.fallback import RECHECKED, FailedStep
 from agent.session.queue import is_queued
 from agent.session.snapshots.change_tracker import ChangeTracker
+from agent.session.spending import record_usage, with_model_usage
 from agent.session.subagents.background import BackgroundTasks, reported_usage
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.compactor import CompactionGuard, Compactor
@@ -51,7 +52,6 @@ from agent.session.turn.guards import SpendingGuard
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import Pause, TurnEnd, TurnTotals
 from agent.session.turn.step import INTERRUPTED, Step, StepResult
-from agent.session.usage_totals import record_usage, with_model_usage
 from agent.tools.shell.shells import has_running_shell
 
 

@@ -21,8 +21,7 @@ from agent.tools.files.change import (
     plan_change,
 )
 from agent.tools.files.paths import ToolPath, missing_file_error, resolve_path
-from agent.tools.files.text_file import LoadedText, check_unchanged, load_text
-from agent.tools.files.unread import plan_unread
+from agent.tools.files.text_file import LoadedText, check_unchanged, load_text, plan_unread
 
 
 class ReplacementArg(ToolArgs):

@@ -8,7 +8,9 @@ BOM and line endings of the file, whatever the editor makes of them.
 
 import asyncio
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
+from typing import TypeVar
 
 from agent.files import (
     Editor,
@@ -26,8 +28,9 @@ from agent.files.disk import digest_of
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
+from agent.records.requests import PermissionNeed
 from agent.tools.core.base import ToolContext
-from agent.tools.files.paths import ToolPath, os_error_message, refuse_system, within
+from agent.tools.files.paths import ToolPath, os_error_message, read_needs, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024
 """Bytes of the largest file that is changed."""
@@ -263,3 +266,39 @@ def _same_text(now: FileContent, data: bytes) -> bool:
 def _replace(target: ToolPath, data: bytes, *, create: bool) -> FileStamp:
     check_link_target(target)
     return replace_file(target.real, data, create=create)
+
+
+# Plans of changes to files outside the project that the model has not read.
+
+PlanT = TypeVar("PlanT")
+
+
+async def plan_unread(
+    plan: Callable[[], PlanT], targets: Sequence[ToolPath], ctx: ToolContext
+) -> PlanT:
+    """Return what *plan* returns, in a thread.
+
+    The reason why it is not possible says something about the files: whether they exist, what is in
+    them. Of files outside the project the model learns that only once it may read them.
+    """
+    for target in targets:
+        refuse_system(target)
+    try:
+        return await asyncio.to_thread(plan)
+    except ToolError:
+        needs = unread_needs(targets, ctx)
+        if needs:
+            await ctx.ask(needs, "Read this file?")
+        raise
+
+
+def unread_needs(targets: Sequence[ToolPath], ctx: ToolContext) -> tuple[PermissionNeed, ...]:
+    """Return the permissions for reading those *targets* outside the project that the session has
+    not read."""
+    needs = (
+        need
+        for path in targets
+        if path.outside and ctx.files.seen(ctx.session_id, path.real) is None
+        for need in read_needs(path)
+    )
+    return tuple(dict.fromkeys(needs))

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agent.records.frozen import frozen
-from agent.tools.search.file_types import fits_type
-from agent.tools.search.globs import matcher
+from agent.tools.search.globs import fits_type, matcher
 from agent.tools.search.tree import walk
 
 _UNSUPPORTED = (

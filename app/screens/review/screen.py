@@ -14,12 +14,16 @@ from textual.widgets.option_list import Option
 
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
-from agent.records.messages import MessageWithParts
+from agent.records.messages import (
+    AssistantMessage,
+    MessageWithParts,
+)
 from agent.redact import redacted
 from agent.session.review.comments import comments_message
 from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
 from app.screens.base.hints import KeyHints
+from app.screens.base.page import PageScreen
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
 from app.screens.review.timeline import (
@@ -32,7 +36,7 @@ from app.screens.review.timeline import (
     row_facts,
     timeline_rows,
 )
-from app.text.sanitize import sanitize_line
+from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.field import TextField
@@ -396,7 +400,6 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if row is None or row.step is None:
             self._show_keys("Select a step first: a call or a response")
             return
-        from app.screens.review.pages import PastRequestScreen  # only needed for this action
 
         messages = self._loaded[row.session_id].messages
         screen = PastRequestScreen(messages, row.step.message, self._secrets)
@@ -448,3 +451,42 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def _spawn(self, work: Callable[[], Coroutine[object, object, object]], name: str) -> None:
         self._tasks.spawn(work(), name)
+
+
+# The page of a review with the request of a past step.
+
+MAX_SECTION = 60_000
+"""Characters of a section that are shown, because a page is laid out as a whole."""
+
+LEFT_OUT = (
+    "The base system prompt and the tool definitions, the same in every session, are not shown."
+)
+
+
+class PastRequestScreen(PageScreen):
+    """Shows the request that *message* responded to as the model got it, with secrets redacted."""
+
+    def __init__(
+        self,
+        messages: Sequence[MessageWithParts],
+        message: AssistantMessage,
+        secrets: Sequence[str],
+    ) -> None:
+        from agent.session.review.past_request import past_request  # imports the provider's records
+
+        sections = [
+            Content.assemble((f"{heading}\n", "bold $tone-accent"), sanitize(_cut(text)))
+            for heading, text in past_request(messages, message.id, secrets)
+        ]
+        facts = Content.styled(
+            f"{message.model}   agent {message.agent}\n{LEFT_OUT}", "$tone-muted"
+        )
+        super().__init__(
+            f"Request of step {message.step}", Content("\n\n").join([facts, *sections])
+        )
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_SECTION:
+        return text
+    return f"{text[:MAX_SECTION]}\n… {len(text) - MAX_SECTION:,} more characters"

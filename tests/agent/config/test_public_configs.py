@@ -6,8 +6,7 @@ import pytest
 
 from agent.agents import Agents
 from agent.config.claude_code import from_claude_settings, permission_rules
-from agent.config.loading import load_config
-from agent.config.notices import by_file
+from agent.config.loading import by_file, load_config
 from agent.config.permission_rules import parse_rules
 from agent.permission.rules import Rule, evaluate
 from agent.records.json import Json

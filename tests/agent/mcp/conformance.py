@@ -16,8 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from agent.config.settings_schema import McpOAuthConfig
-from agent.mcp.elicitation import ACCEPT, REFUSE
-from agent.mcp.forms import form_values
+from agent.mcp.forms import ACCEPT, REFUSE, form_values
 from agent.mcp.records import Server, ToolDefinition
 from agent.records.errors import OpencodePyError
 from agent.records.json import Json, JsonObject

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.mcp.elicitation import Elicitation
+from agent.mcp.forms import Elicitation
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.json import Json
 from agent.records.requests import Question, QuestionReply

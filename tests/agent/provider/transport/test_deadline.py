@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agent.provider.transport.deadline import Deadline
+from agent.provider.transport.http import Deadline
 
 
 async def wait(deadline: Deadline) -> None:

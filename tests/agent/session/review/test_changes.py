@@ -13,8 +13,7 @@ from agent.session.review.changes import (
     pull_request_changes,
     working_tree_changes,
 )
-from agent.session.review.hunk_writer import HunkWriter
-from agent.session.review.reviewed_file import ReviewedFile, reviewed_file
+from agent.session.review.reviewed_file import HunkWriter, ReviewedFile, reviewed_file
 
 LONG = "".join(f"line {n}\n" for n in range(1, 41))
 CHANGED = LONG.replace("line 3\n", "three\n").replace("line 30\n", "")
