@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
+from typing import Protocol
 
 from agent.records.background import BackgroundTask
 from agent.records.blocks import TodoItem
@@ -68,6 +69,22 @@ class PromptInput:
     def visible_text(self) -> str:
         """The text that the user sees."""
         return self.text if self.display_text is None else self.display_text
+
+
+class Sessions(Protocol):
+    """The session service, as goals, loops, sub-agents and undo use it."""
+
+    def status(self, session_id: str) -> SessionStatus: ...
+
+    async def prompt(self, session_id: str, prompt: PromptInput) -> str: ...
+
+    async def run_check(self, session_id: str, command: str, timeout: int) -> str:
+        """Begin to run *command*; return the id of its message."""
+        ...
+
+    async def cancel(self, session_id: str) -> bool: ...
+
+    async def wait(self, session_id: str) -> None: ...
 
 
 @frozen

@@ -11,7 +11,6 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 from agent.records.background import BackgroundTaskState
 from agent.records.context_parts import GOAL_REPORT, ReportPart
@@ -23,7 +22,7 @@ from agent.records.ids import new_id
 from agent.records.messages import Completed, ErrorInfo, ToolPart
 from agent.records.reminders import reminder
 from agent.records.units import money, tokens
-from agent.session.api import PromptInput
+from agent.session.api import PromptInput, Sessions
 from agent.session.prompt.user_message import title_of
 from agent.session.spending import parse_amount
 from agent.session.turn.services import TurnServices
@@ -89,18 +88,6 @@ _OPTION = re.compile(
 log = logging.getLogger(__name__)
 
 
-class GoalSessions(Protocol):
-    """The sessions, as far as goals use them."""
-
-    async def prompt(self, session_id: str, prompt: PromptInput) -> str: ...
-
-    async def run_check(self, session_id: str, command: str, timeout: int) -> str:
-        """Begin to run *command*; return the id of its message."""
-        ...
-
-    async def cancel(self, session_id: str) -> bool: ...
-
-
 def parse_goal(argument: str) -> Goal:
     """Parse ``TEXT --check CMD --budget AMOUNT --rounds N``.
 
@@ -129,7 +116,7 @@ def parse_goal(argument: str) -> Goal:
 class Goals:
     """The goals of all sessions of a runtime; those that run are worked on in tasks."""
 
-    def __init__(self, services: TurnServices, sessions: GoalSessions) -> None:
+    def __init__(self, services: TurnServices, sessions: Sessions) -> None:
         self._services = services
         self._store = services.store
         self._sessions = sessions
@@ -238,7 +225,7 @@ class _GoalWorker:
 
     session_id: str
     services: TurnServices
-    sessions: GoalSessions
+    sessions: Sessions
     save: SaveGoal
 
     async def work(self, goal: Goal) -> None:

@@ -3,14 +3,13 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from agent.bus import Bus
 from agent.records.errors import NothingToDo, OpencodePyError
 from agent.records.events import Event, Notice, SessionIdle
 from agent.records.frozen import frozen
-from agent.records.messages import Idle, SessionStatus
-from agent.session.api import PromptInput
+from agent.records.messages import Idle
+from agent.session.api import PromptInput, Sessions
 
 LEAST = 10.0
 """The shortest interval in seconds."""
@@ -21,14 +20,6 @@ NO_LOOP = f"No loop is running in this session. {USAGE}"
 ENDED = "The loop has ended: {reason}"
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
-
-
-class LoopSessions(Protocol):
-    """The sessions, as far as loops use them."""
-
-    def status(self, session_id: str) -> SessionStatus: ...
-
-    async def prompt(self, session_id: str, prompt: PromptInput) -> str: ...
 
 
 @frozen
@@ -56,7 +47,7 @@ class Loops:
 
     def __init__(
         self,
-        sessions: LoopSessions,
+        sessions: Sessions,
         bus: Bus,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:

@@ -37,6 +37,7 @@ from agent.records.messages import (
     UserMessage,
     messages_before,
 )
+from agent.session.api import Sessions
 from agent.session.context.compaction_markers import is_request
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
@@ -45,7 +46,6 @@ from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.snapshots import FileChange, Snapshots
 from agent.session.snapshots.uncovered_state import head_of
 from agent.session.subagents.background import BackgroundTasks
-from agent.session.subagents.subagents import Sessions
 from agent.session.turn.services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.store import queries

@@ -1,6 +1,6 @@
 """The ``todowrite`` and ``todoread`` tools: the session's to-do list."""
 
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import Field
 
@@ -8,6 +8,7 @@ from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.store.store import Store
 from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
@@ -20,14 +21,6 @@ _MARKS: dict[TodoStatus, str] = {
     "completed": "[x]",
     "cancelled": "[-]",
 }
-
-
-class TodoStore(Protocol):
-    """The store of to-do lists, by session."""
-
-    async def todos(self, session_id: str) -> tuple[TodoItem, ...]: ...
-
-    async def save_todos(self, session_id: str, items: tuple[TodoItem, ...]) -> None: ...
 
 
 class TodoArg(ToolArgs):
@@ -59,7 +52,7 @@ class TodoWriteTool(BaseTool):
     spec = ToolSpec(name="todowrite", verb="To-do", aliases=("todo_write", "update_todos"))
     args = TodoWriteArgs
 
-    def __init__(self, store: TodoStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def prepare(self, args: TodoWriteArgs, ctx: ToolContext) -> Plan[TodoPlan]:
@@ -90,7 +83,7 @@ class TodoReadTool(BaseTool):
     spec = ToolSpec(name="todoread", verb="To-do", aliases=("todo_read",), concurrent=True)
     args = TodoReadArgs
 
-    def __init__(self, store: TodoStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from agent.agents import Agents
 from agent.bus import Bus, Subscription
@@ -28,13 +28,12 @@ from agent.records.messages import (
     Part,
     Running,
     Session,
-    SessionStatus,
     TextPart,
     ToolPart,
     Usage,
 )
 from agent.records.reminders import reminder
-from agent.session.api import PromptInput
+from agent.session.api import PromptInput, Sessions
 from agent.session.context.compaction_markers import is_request
 from agent.session.repository import SessionRepository
 from agent.session.subagents.background import BackgroundRun, BackgroundTasks
@@ -61,18 +60,6 @@ KEPT = (
 
 Spent = Callable[[Usage, float | None], None]
 """Called with the tokens and the cost that a sub-agent used."""
-
-
-class Sessions(Protocol):
-    """The part of the session service that sub-agents need."""
-
-    def status(self, session_id: str) -> SessionStatus: ...
-
-    async def prompt(self, session_id: str, prompt: PromptInput) -> str: ...
-
-    async def cancel(self, session_id: str) -> bool: ...
-
-    async def wait(self, session_id: str) -> None: ...
 
 
 @frozen
