@@ -14,12 +14,12 @@ from agent.config import (
     repeated_keys,
     validation,
 )
-from agent.config.addresses import is_near
 from agent.config.definition_files import DefinitionFile
 from agent.config.definitions import DEFINITION_READERS
 from agent.config.discovery import Source, read_source
 from agent.config.jsonc import KeyPath
 from agent.config.markdown_files import FrontmatterError
+from agent.config.paths import is_near
 from agent.config.permission_rules import ConfigRule
 from agent.config.project_restrictions import UserOwned
 from agent.config.substitution import AllowedReads, Substituted, substitute

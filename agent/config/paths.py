@@ -109,3 +109,19 @@ def _xdg_folder(env: Mapping[str, str], variable: str) -> Path | None:
     """Return our folder in the one that *variable* names. XDG rules ignore relative ones."""
     base = env.get(variable, "")
     return Path(base) / NAME if base and Path(base).is_absolute() else None
+
+
+# Addresses of servers.
+
+
+def is_near(host: str) -> bool:
+    """Return whether *host* is this machine or an address of a private network: such servers need
+    no TLS, and seldom a key."""
+    from ipaddress import ip_address  # only for servers that the user or a project defines
+
+    if host == "localhost" or host.endswith(".local"):
+        return True
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return False

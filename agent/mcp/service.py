@@ -10,12 +10,11 @@ from pathlib import Path
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
-from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.connection import ConnectionSettings, LazyLogins
 from agent.mcp.forms import Ask
 from agent.mcp.records import Listing, Server, ServerResponse, ServerStatus, missing_server
 from agent.mcp.supervisor import ServerSupervisor
-from agent.mcp.toolbox import Toolbox
+from agent.mcp.toolbox import ApprovedDefinitions, Toolbox
 from agent.permission.sandbox.service import CommandSandbox
 from agent.process import strict_environment
 from agent.process.tree import become_subreaper

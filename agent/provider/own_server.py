@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from agent.config.addresses import is_near
+from agent.config.paths import is_near
 from agent.provider.catalog.prices import ModelFacts
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 

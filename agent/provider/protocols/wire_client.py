@@ -35,8 +35,12 @@ from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.quirks.target import BUDGET_NOW, EFFORT_FIELDS, IMAGES, refused_effort
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import BodyDecoder, Framing
-from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
-from agent.provider.transport.rate_limits import parse_rate_limits
+from agent.provider.transport.http import (
+    HttpPost,
+    StreamedResponse,
+    StreamLimits,
+    parse_rate_limits,
+)
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject

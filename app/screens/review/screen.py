@@ -14,10 +14,7 @@ from textual.widgets.option_list import Option
 
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
-from agent.records.messages import (
-    AssistantMessage,
-    MessageWithParts,
-)
+from agent.records.messages import AssistantMessage, MessageWithParts
 from agent.redact import redacted
 from agent.session.review.comments import comments_message
 from agent.session.review.timeline import find_text

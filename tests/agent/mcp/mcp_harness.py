@@ -11,10 +11,10 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.files import FileTracker
-from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.connection import ConnectionSettings, LazyLogins
 from agent.mcp.records import Server, ServerStatus
 from agent.mcp.service import McpService
+from agent.mcp.toolbox import ApprovedDefinitions
 from agent.records.events import Event, McpChanged
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Result, ToolContext

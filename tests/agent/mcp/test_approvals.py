@@ -3,8 +3,8 @@
 import stat
 from pathlib import Path
 
-from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.records import ToolDefinition
+from agent.mcp.toolbox import ApprovedDefinitions
 from agent.records.blocks import TextBlock
 from agent.records.events import Notice
 from tests.agent.mcp.mcp_harness import context, open_mcp, workshop

@@ -1,6 +1,6 @@
 """Rate limits in the headers of responses."""
 
-from agent.provider.transport.rate_limits import parse_rate_limits
+from agent.provider.transport.http import parse_rate_limits
 from agent.records.spending import RateLimit
 
 NOW = 1_800_000_000.0
