@@ -1,7 +1,8 @@
-"""Connections of the server: each is closed whose request does not arrive, and beyond a number."""
+"""Connections of the server: those whose request does not arrive are closed, at once if there are
+too many."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -22,9 +23,10 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         if len(self.connections) > self.most:
-            transport.abort()
-        else:
-            self._deadline = self.loop.call_later(self.head_seconds, transport.abort)
+            given_up = self._longest_waiting()
+            given_up._stop_waiting()  # it is not chosen again before it is closed
+            given_up.transport.abort()
+        self._deadline = self.loop.call_later(self.head_seconds, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -36,6 +38,12 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def _longest_waiting(self) -> "PatientProtocol":
+        """Return the connection whose request is due first, this one if no other waits."""
+        every = cast("set[PatientProtocol]", self.connections)
+        waiting = {one._deadline.when(): one for one in every if one._deadline is not None}
+        return waiting[min(waiting)] if waiting else self
 
     def _stop_waiting(self) -> None:
         if self._deadline is not None:

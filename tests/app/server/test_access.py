@@ -284,6 +284,23 @@ async def test_connections_beyond_a_number_are_closed(hasty: Served) -> None:
     await hasty.session()
 
 
+class Crowded(PatientProtocol):
+    most = 2
+
+
+async def test_connections_that_only_wait_give_way(served: Served) -> None:
+    await served.stop()
+    served.protocol = Crowded
+    await served.start()
+    waiting = [asyncio.create_task(sent(served, "POST /se")) for _ in range(4)]
+    ended = asyncio.as_completed(waiting)
+    assert (await next(ended), await next(ended)) == (b"", b"")
+    await served.session()
+    for each in waiting:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_keys_and_processes_are_no_projects(served: Served) -> None:
     for folder in (served.home / "data", served.home / "config", "/proc/self", "/dev"):
         answer = await served.client.get("/file", params={"path": ".", "directory": str(folder)})
