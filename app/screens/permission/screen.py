@@ -152,8 +152,10 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.query_one("#ask-offer-below").display = not beside
 
     def _fit(self) -> None:
-        """Update what depends on the size and on the focus: the offer's place and the hints."""
+        """Update what depends on the size and on the focus: the offer's place, the note beside the
+        heading and the hints."""
         self._place_offer()
+        self.query_one("#ask-who", Static).update(self._side_note())
         self.query_one("#ask-hints", Static).update(self._hints())
 
     def set_pending(self, waiting: int) -> None:

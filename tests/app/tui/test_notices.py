@@ -32,7 +32,7 @@ async def test_a_notice_covers_neither_the_prompt_nor_the_answer(
         await running.type("/redo", "enter")
         await running.until_shown("Nothing to redo.")
         assert not running.app.screen.query("Toast")
-        assert "Ask for anything" in running.text()
+        assert "@ files" in running.text()
         assert not regions_overlap(running)
 
 
@@ -81,5 +81,5 @@ async def test_a_notice_in_a_dialog_moves_to_the_line_when_that_closes(
         await running.pilot.press("escape")
         await running.until(lambda: not running.app.screen.query("Toast"))
         await running.until_shown("can be revoked here.")
-        assert "Ask for anything" in running.text()
+        assert "@ files" in running.text()
         assert not regions_overlap(running)
