@@ -7,6 +7,7 @@ from typing import TypeVar
 from textual.screen import Screen
 
 from app.commands.context import ActionContext
+from app.toolkit.tasks import is_open
 
 ResultT = TypeVar("ResultT")
 
@@ -31,7 +32,7 @@ async def with_login_screen(
         (outcome,) = await asyncio.gather(login, return_exceptions=True)
     finally:
         for screen in shown:
-            if screen.is_attached:
+            if is_open(screen):
                 screen.dismiss(None)
     if isinstance(outcome, asyncio.CancelledError):
         return None

@@ -13,6 +13,7 @@ from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.screens.permission.trust import TrustScreen
 from app.session.permission_mode import AUTO
 from app.text.sanitize import sanitize_line
+from app.toolkit.tasks import is_open
 
 if TYPE_CHECKING:  # imports the agent
     from agent.runtime.folder_controls import RulesState
@@ -146,7 +147,7 @@ class _RuleList:
 
     async def _refresh(self, screen: PermissionsScreen) -> None:
         await self.read()
-        if screen.is_attached:
+        if is_open(screen):
             screen.set_rows(self.rows())
 
 

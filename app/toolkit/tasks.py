@@ -13,6 +13,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from agent.records.errors import OpencodePyError
+from app.toolkit.app_of import app_of
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,12 @@ class Tasks:
         else:
             log.error("%s failed", task.get_name(), exc_info=error)
             self._on_crash(error)
+
+
+def is_open(screen: Screen[Any]) -> bool:
+    """Return whether *screen* is shown or covered by another one. Once it closes, its widgets are
+    removed one by one, while it is still attached."""
+    return screen.is_attached and screen in app_of(screen).screen_stack
 
 
 async def show_dialog(app: App[Any], screen: Screen[ResultT]) -> ResultT | None:

@@ -22,7 +22,7 @@ from app.screens.base.dialog import Dialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize
-from app.toolkit.tasks import Tasks, show_dialog
+from app.toolkit.tasks import Tasks, is_open, show_dialog
 from app.widgets.input.field import TextField
 
 if TYPE_CHECKING:  # only for annotations
@@ -324,7 +324,7 @@ async def show_updated(
     async def follow() -> None:
         async for _ in changes:
             found = await rows()
-            if picker.is_attached:
+            if is_open(picker):
                 picker.set_rows(found)
 
     with changes:

@@ -23,7 +23,7 @@ from app.screens.base.hints import KeyHints
 from app.screens.base.picker import TwoColumnRow
 from app.text.sanitize import sanitize_line
 from app.text.units import count
-from app.toolkit.tasks import Tasks
+from app.toolkit.tasks import Tasks, is_open
 from app.widgets.diff_pane import DiffPane, HunkLabels, PlacedComment
 from app.widgets.input.field import TextField
 from app.widgets.transcript.lines import cut
@@ -409,7 +409,7 @@ class ChangesScreen(Dialog[ReviewState]):
 
     def _mark(self, file: ReviewedFile, reverted: frozenset[int]) -> None:
         self._reverted[file.block.path] = reverted
-        if self.is_attached:
+        if is_open(self):
             self._show_file()
 
     # --- the end ---

@@ -35,7 +35,7 @@ from app.screens.review.timeline import (
 )
 from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.app_of import app_of
-from app.toolkit.tasks import Tasks, show_dialog
+from app.toolkit.tasks import Tasks, is_open, show_dialog
 from app.widgets.input.field import TextField
 from app.widgets.transcript.transcript import Transcript
 
@@ -142,7 +142,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     async def _read(self) -> None:
         session = await load_session(self._runtime.store, self._session_id)
-        if not self.is_attached:
+        if not is_open(self):
             return
         self._loaded[self._session_id] = session
         self.query_one(Transcript).show(session.view())
@@ -168,7 +168,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if self._unfolded_at.pop(session_id, "") != place:
             self._loaded[session_id] = loaded or await load_session(self._runtime.store, session_id)
             self._unfolded_at[session_id] = place
-        if self.is_attached:
+        if is_open(self):
             transcript = self.query_one(Transcript)
             transcript.nested = {place: one.view() for place, one in self._unfolded.items()}
             transcript.show(transcript.view)

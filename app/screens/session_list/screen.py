@@ -23,7 +23,7 @@ from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import clock, count, day, money
 from app.toolkit.app_of import app_of
-from app.toolkit.tasks import Tasks, show_dialog
+from app.toolkit.tasks import Tasks, is_open, show_dialog
 from app.widgets.transcript.lines import cut
 
 if TYPE_CHECKING:  # imports the agent
@@ -294,7 +294,7 @@ class SessionListScreen(Picker):
             everywhere=session_filter.everywhere, archived=session_filter.archived
         )
         # Text typed meanwhile only filters; other toggles start a read of their own.
-        if not self.is_attached or session_filter.with_text("") != self._filter.with_text(""):
+        if not is_open(self) or session_filter.with_text("") != self._filter.with_text(""):
             return
         foreign = await self._runtime.store.foreign_leases()
         if self._lines == lines and self._foreign == foreign and self._searched_filter is not None:
@@ -317,7 +317,7 @@ class SessionListScreen(Picker):
             return
         self._searching = True
         try:
-            while self.is_attached and self._filter != self._searched_filter:
+            while is_open(self) and self._filter != self._searched_filter:
                 session_filter = self._filter
                 hits: Sequence[SessionHit] = ()
                 if len(session_filter.typed) >= MIN_SEARCH or not session_filter.typed.isascii():
@@ -328,7 +328,7 @@ class SessionListScreen(Picker):
                     )
                 similar = await similar_titles(session_filter.typed, self._lines)
                 self._searched_filter = session_filter
-                if session_filter == self._filter and self.is_attached:
+                if session_filter == self._filter and is_open(self):
                     self._hits, self._similar = hits, similar
                     self._refill()
         finally:
@@ -350,7 +350,7 @@ class SessionListScreen(Picker):
     async def _preview(self, key: str) -> None:
 
         shown = await preview(self._runtime.store, key, self._filter.typed)
-        if key == self._previewing and self.is_attached:
+        if key == self._previewing and is_open(self):
             self.query_one("#sessions-preview", Static).update(shown)
 
     def _show_title(self) -> None:
