@@ -102,7 +102,7 @@ def test_a_folder_without_write_permission(run: Runner) -> None:
     with run("/sys/kernel") as terminal:  # not even root may
         terminal.wait(READY)
         terminal.enter("create a.txt with b")
-        terminal.wait(r"(?s)✕ Write.*file tools leave\s+alone")
+        terminal.wait(r"(?s)✕ Write.*file tools do not\s+touch")
         terminal.wait(r"esc to interrupt", gone=True)
         terminal.enter("list")
         terminal.wait(r"● List")

@@ -20,7 +20,7 @@ import pyte
 GUARD = 30.0
 """Seconds after which a wait for the screen is taken to hang: no figure."""
 
-PATIENCE = 0.5
+PATIENCE = 2.0
 """Seconds between attempts to be heard, longer than a new dialog ignores keys."""
 
 LOOKS = 3

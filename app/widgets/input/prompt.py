@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # only with Vim keys
 
 
 PLACEHOLDER = "Ask for anything, @ files, / commands, ? help"
-SHORT_PLACEHOLDER = "@ files, / commands, ? help"
+SHORTER_PLACEHOLDERS = ("@ files, / commands, ? help", "Ask for anything")
 """The same for a terminal of 40 columns."""
 
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
@@ -236,8 +236,9 @@ class Prompt(GraphemeArea):
         self._hold_end: Timer | None = None
 
     def on_resize(self) -> None:
-        fits = self.size.width > len(PLACEHOLDER)
-        self.placeholder = PLACEHOLDER if fits else SHORT_PLACEHOLDER
+        texts = (PLACEHOLDER, *SHORTER_PLACEHOLDERS)
+        fitting = (text for text in texts if len(text) < self.size.width)
+        self.placeholder = next(fitting, texts[-1])
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """Set the prompts sent before, newest first, over all sessions."""

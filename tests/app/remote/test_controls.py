@@ -8,6 +8,7 @@ import pytest
 
 from agent.permission.rules import ALWAYS
 from agent.runtime.runtime import Runtime
+from agent.store import queries
 from app.commands.registry import ORDER, find
 from app.tui.action_dispatcher import NOT_AT_OPENCODE, ONLY_WHERE_IT_RUNS
 from tests.app.conftest import Running
@@ -219,7 +220,7 @@ async def test_messages_and_sessions_are_pinned_and_archived(
         await running.type("which", "enter")
         await running.until_shown("pinned, kept word for word")
         store = (await runtime_of(served)).store
-        assert len(await store.pinned_ids(session)) == 1
+        assert len(await store.read(queries.pinned_ids, session)) == 1
         repository = running.runtime.sessions.repository
         await repository.pin(session, pinned=True)
         await repository.archive(session, archived=True)
