@@ -104,9 +104,8 @@ def test_a_worktree_goes_through_review_merge_and_checkpoint(
         terminal.again("\x1b", r"◉ Checkpoint", gone=True)
         terminal.enter("/merge")
         terminal.wait(r"(?s)Review of the worktree fix.*enter merge")
-        terminal.send("\r")
-        terminal.wait(r"Merge opencode/fix")
-        terminal.again("\r", r"Remove the worktree fix\?")  # at once it is dropped, as too early
+        terminal.again("\r", r"Merge opencode/fix")  # at once it is dropped, as too early
+        terminal.again("\r", r"Remove the worktree fix\?")  # as above
         terminal.again("y", r"Remove the worktree fix\?", gone=True)
         terminal.wait(r"The worktree fix and its branch are removed")
         assert (repository / "made.txt").read_text() == "made\n"
