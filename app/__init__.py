@@ -1,3 +1,8 @@
-"""The front ends: the Textual interface (``tui``), the command line (``cli``), ``--plain``
-(``console``) and editors (``acp``).
+"""The front ends.
+
+- ``tui``: the Textual application, with its ``screens``, ``widgets``, ``theme`` and ``toolkit``;
+- ``cli``, ``console`` (``--plain``), ``acp`` (editors), ``server`` (HTTP): the other front ends;
+- ``session``: the state of a session, for all of them; ``remote``: a session on a server;
+- ``actions``: what a user can do, in the registry of ``commands``;
+- ``startup``, ``text``: before the first frame, and text for users.
 """

@@ -1,1 +1,1 @@
-"""One turn: its inbox, loop, steps, tool calls, compaction and end."""
+"""One turn: its queued messages, loop, steps, tool calls, compaction and end."""
