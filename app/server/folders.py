@@ -4,11 +4,13 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import unquote
 
 from starlette.requests import Request
 
 from agent.bus import Subscription
+from agent.config.paths import Paths
 from agent.records.errors import SessionNotFound
 from agent.records.events import Event, SessionIdle
 from agent.records.frozen import frozen
@@ -16,6 +18,7 @@ from agent.records.json import JsonObject
 from agent.records.messages import Session
 from agent.runtime.pool import RuntimePool
 from agent.runtime.runtime import Runtime
+from agent.runtime.worktrees import worktrees_folder
 from app.server.errors import RequestError
 from app.server.event_feed import EventFeed, Reader
 
@@ -24,6 +27,32 @@ CLOSING = "The server is closing."
 DIRECTORY_HEADER = "x-opencode-directory"
 
 SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
+
+
+def private_folders(paths: Paths) -> tuple[Path, ...]:
+    """Return the folders with the program's keys and data, and those of the system's processes."""
+    own = (paths.data.resolve(), paths.config.resolve())
+    return (*own, *map(Path, SYSTEM_FOLDERS))
+
+
+def is_private(paths: Paths, found: Path) -> bool:
+    """Return whether no client may read *found* (resolved), which can be a file. Worktrees are
+    folders of projects, though they are among the data."""
+    worktrees = worktrees_folder(paths).resolve()
+    if found != worktrees and found.is_relative_to(worktrees):
+        return False
+    return any(found.is_relative_to(folder) for folder in private_folders(paths))
+
+
+def resolved_inside(runtime: Runtime, path: str) -> Path:
+    """Return *path* of a folder, links followed. Blocks. Raises ``RequestError`` outside the
+    project and for private files in it, unless the folder itself is private."""
+    found = (runtime.directory / path).resolve()
+    if not found.is_relative_to(runtime.project.resolve()):
+        raise RequestError(403, f"{path} is outside the project.")
+    if is_private(runtime.paths, found) and not is_private(runtime.paths, runtime.directory):
+        raise RequestError(403, f"{path} belongs to the data of opencode-py or of the system.")
+    return found
 
 
 @frozen
@@ -93,13 +122,13 @@ class Folders:
         return await self.open(named or self.default)
 
     def _is_private(self, named: str) -> bool:
-        """Return whether a folder is one with the program's keys, or the system's processes."""
-        own = (self._pool.paths.data, self._pool.paths.config)
-        kept = (*map(os.path.realpath, own), *SYSTEM_FOLDERS)
-        found = os.path.realpath(named)
-        return found != os.path.realpath(self.default) and any(
-            os.path.commonpath((found, folder)) == folder for folder in kept
-        )
+        """Return whether a folder is private, or holds what is, as the home folder does. The one
+        that the server was started in is served in any case."""
+        found = Path(named).resolve()
+        if found == Path(self.default).resolve():
+            return False
+        inside = (folder.is_relative_to(found) for folder in private_folders(self._pool.paths))
+        return is_private(self._pool.paths, found) or any(inside)
 
     async def open(self, directory: str) -> Folder:
         """Return a folder. Raises what ``RuntimePool.open`` raises, and ``RequestError`` while the

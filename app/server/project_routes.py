@@ -44,7 +44,7 @@ from app.server.bodies import (
 )
 from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
-from app.server.folders import Folders
+from app.server.folders import Folders, resolved_inside
 
 TEXT: JsonObject = {"type": "string"}
 FLAG: JsonObject = {"type": "string", "enum": ["true", "false"]}
@@ -315,12 +315,14 @@ class ProjectRoutes:
 
     async def list_files(self, request: Request) -> Json:
         runtime = await self._runtime(request)
-        folder = await _inside(runtime, request.query_params.get("path", "."))
+        path = request.query_params.get("path", ".")
+        folder = await asyncio.to_thread(resolved_inside, runtime, path)
         return await asyncio.to_thread(lambda: list(_entries(folder, runtime.directory)))
 
     async def read_file(self, request: Request) -> Json:
         runtime = await self._runtime(request)
-        path = await _inside(runtime, request.query_params.get("path", ""))
+        named = request.query_params.get("path", "")
+        path = await asyncio.to_thread(resolved_inside, runtime, named)
         return await asyncio.to_thread(_content, path)
 
     async def permissions(self, request: Request) -> Json:
@@ -514,14 +516,6 @@ def _match_shape(record: bytes, root: str) -> JsonObject:
         "absolute_offset": 0,
         "submatches": [],
     }
-
-
-async def _inside(runtime: Runtime, path: str) -> Path:
-    """Return *path* of the folder, links followed. Raises ``RequestError`` outside the project."""
-    found = await asyncio.to_thread((runtime.directory / path).resolve)
-    if not found.is_relative_to(runtime.project):
-        raise RequestError(403, f"{path} is outside the project.")
-    return found
 
 
 def _entries(folder: Path, directory: Path) -> Iterator[JsonObject]:

@@ -9,6 +9,7 @@ from agent.session.api import Mention, PromptInput, Subtask
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
 from app.server.bodies import AgentInput, FileInput, PromptBody, SubtaskInput, TextInput
 from app.server.errors import RequestError
+from app.server.folders import resolved_inside
 
 
 def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
@@ -69,14 +70,16 @@ def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
 
 
 def refuse_outside(mention: Mention, runtime: Runtime) -> None:
-    """Raise ``RequestError`` for a file outside the project, links followed."""
-    if _is_outside(mention, runtime):
-        raise RequestError(403, f"{mention.path} is outside the project.")
+    """Raise ``RequestError`` for a file that clients may not read, links followed."""
+    resolved_inside(runtime, mention.path)
 
 
 def _is_outside(mention: Mention, runtime: Runtime) -> bool:
-    found = (runtime.directory / mention.path).resolve()
-    return not found.is_relative_to(runtime.project.resolve())
+    try:
+        resolved_inside(runtime, mention.path)
+    except RequestError:
+        return True
+    return False
 
 
 def _paths(mentions: list[Mention]) -> set[str]:

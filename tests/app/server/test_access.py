@@ -302,10 +302,28 @@ async def test_connections_that_only_wait_give_way(served: Served) -> None:
 
 
 async def test_keys_and_processes_are_no_projects(served: Served) -> None:
-    for folder in (served.home / "data", served.home / "config", "/proc/self", "/dev"):
+    worktrees = served.home / "data" / "worktrees"
+    folders = (served.home / "data", served.home / "config", served.home, worktrees, "/")
+    for folder in (*folders, "/proc/self", "/dev"):
         answer = await served.client.get("/file", params={"path": ".", "directory": str(folder)})
         assert (answer.status_code, "no folder of a project" in answer.text) == (403, True)
     link = served.project.parent / "link"
     link.symlink_to(served.home / "data")
     named = {"x-opencode-directory": str(link)}
     assert (await served.client.get("/path", headers=named)).status_code == 403
+
+
+async def test_a_worktree_is_a_project_and_private_files_in_one_are_refused(
+    served: Served,
+) -> None:
+    worktree = served.home / "data" / "worktrees" / "shop" / "idea"
+    worktree.mkdir(parents=True)
+    (worktree / "a.txt").write_text("text")
+    (worktree / "token").symlink_to(served.home / "data" / "server-token")
+    (worktree / "environ").symlink_to("/proc/self/environ")
+    named = {"directory": str(worktree)}
+    answer = await served.client.get("/file/content", params={"path": "a.txt", **named})
+    assert (answer.status_code, answer.json()["content"]) == (200, "text")
+    for path in ("token", "environ"):
+        answer = await served.client.get("/file/content", params={"path": path, **named})
+        assert answer.status_code == 403, path
