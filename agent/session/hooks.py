@@ -92,6 +92,11 @@ class SessionHooks:
             subscription = self._bus.subscribe(_triggers_hooks)
             self._following = asyncio.create_task(self._follow(subscription), name="hooks")
 
+    @property
+    def any(self) -> bool:
+        """True if there are hooks."""
+        return bool(self._hooks.all)
+
     async def close(self) -> None:
         """Run the end hooks of the sessions that were used."""
         if self._following is not None:

@@ -243,6 +243,8 @@ class Turn:
         client = SubtaskClient(due) if due else self.services.clients.client_for(settings.model)
         if not self._lineage.callers:
             self.services.trackers.register(self._lineage.root_id, self.tracker)
+            if self.services.hooks is not None and self.services.hooks.any:
+                self.tracker.begin()  # a hook of the first call can change files at once
         meter = self.compactor.meter
         with self.services.tracing.span(
             f"step {step.message.step}",
