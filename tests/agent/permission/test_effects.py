@@ -40,9 +40,10 @@ ASKING = (
 """Lines that change something, or print what is secret, some only with another bash."""
 
 DIFFERENT_INSIDE = re.compile(
-    r"\b(df|ps|free|pgrep|tty|uptime|id|hostname|TMPDIR|PATH)\b|[^&>]&[^&>]"
+    r"\b(df|stat -f|ps|free|pgrep|tty|uptime|id|hostname|TMPDIR|PATH)\b|[^&>]&[^&>]"
 )
-"""What shows the machine, which the sandbox hides, or runs in the background, in any order."""
+"""What shows the machine, which the sandbox hides, or the free space, which other programs change,
+or runs in the background, in any order."""
 ATTEMPTS = 3
 
 pytestmark = pytest.mark.timeout(3600)  # with more lines; the suite's own take about a minute
