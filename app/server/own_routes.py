@@ -9,12 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from agent.mcp.records import ServerStatus
+from agent.mcp.records import Server, ServerStatus
 from agent.records.background import ShellInfo
 from agent.records.errors import OpencodePyError
 from agent.records.frozen import frozen
@@ -349,9 +350,22 @@ async def _servers(call: Call) -> tuple[ServerStatus, ...]:
 
 
 def _without_secrets(servers: tuple[ServerStatus, ...]) -> tuple[ServerStatus, ...]:
-    """Return *servers* without what their settings keep secret."""
-    hidden: dict[str, Any] = {"environment": {}, "headers": {}, "oauth": None}
-    return tuple(replace(each, server=replace(each.server, **hidden)) for each in servers)
+    """Return *servers* without what can be secret in their settings: keys are in arguments and in
+    the query of an address, too."""
+    return tuple(replace(each, server=_without_secret(each.server)) for each in servers)
+
+
+def _without_secret(server: Server) -> Server:
+    address = urlsplit(server.url)
+    host = address.netloc.rpartition("@")[2]
+    return replace(
+        server,
+        command=(*server.command[:1], *(("…",) if server.command[1:] else ())),
+        environment={},
+        url=address._replace(netloc=host, query="", fragment="").geturl(),
+        headers={},
+        oauth=None,
+    )
 
 
 async def _change_server(call: Call) -> bool:

@@ -248,13 +248,14 @@ async def test_a_session_is_imported_there(
         await running.until(lambda: live.session is not None and live.session.id != first)
         await running.until_shown("The answer.")
         assert len(await served.call("GET", "/session")) == 2
-        await command(running, "/import none.json", "no such file")
+        await running.type("/import none.json", "enter")
+        await running.until(lambda: "no such file" in " ".join(running.text().split()))
 
 
 async def test_servers_are_switched_there(served: Served, attach: Attach) -> None:
     workshop = {
         "type": "local",
-        "command": [sys.executable, str(SERVERS / "workshop.py")],
+        "command": [sys.executable, "-X", "not-for-clients", str(SERVERS / "workshop.py")],
         "environment": {"SECRET": "not-for-clients"},
     }
     await settings(served, mcp={"shop": workshop})
