@@ -211,7 +211,8 @@ async def test_a_cancel_at_any_moment_leaves_nothing(tmp_path: Path, spills: Spi
         with pytest.raises(asyncio.CancelledError):
             await task
     assert [info for info in descendants() if info.pid not in known] == []
-    assert descriptors() <= before + 4  # what the loop's own threads hold
+    # Threads that were reading /proc close their files a little later; the watchdog keeps its pipe.
+    await until(lambda: descriptors() <= before + 1)
 
 
 async def test_a_second_cancel_does_not_stop_the_end(tmp_path: Path, spills: SpillStore) -> None:
