@@ -39,6 +39,7 @@ class ModelServer:
     def __init__(self, *, chunk: int = 0, strict: bool = True) -> None:
         self._strict = strict
         self.requests: list[Request] = []
+        self._received = 0
         self.refused: list[str] = []
         self.url = ""
         self._scripts: list[Script] = []
@@ -74,6 +75,7 @@ class ModelServer:
             request = await _read(reader)
             if request is not None:
                 self.requests.append(request)
+                self._received += 1
                 watch = asyncio.create_task(_watch(reader, request))
                 try:
                     await self._answer(request, writer)
@@ -108,7 +110,7 @@ class ModelServer:
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
             b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
         )
-        dialect = spoken.writer(request.body, len(self.requests))
+        dialect = spoken.writer(request.body, self._received)
         cut, self.cut_after = self.cut_after, None
         sent = 0
         for piece in scripted:
