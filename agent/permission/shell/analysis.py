@@ -15,10 +15,10 @@ from pathlib import Path
 from agent.permission.programs.scripts import code_strings
 from agent.permission.read_rules import Reach
 from agent.permission.rules import STRENGTH, Rule, evaluate, rule_for
-from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import Findings, GitUse
 from agent.permission.shell.operands import add_paths_in_code
 from agent.permission.shell.paths import Workspace
+from agent.permission.shell.possible_commands import possible_commands
 from agent.permission.shell.walker import Walker
 from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, CannotAnalyzeError
 from agent.records.frozen import frozen

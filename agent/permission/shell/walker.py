@@ -13,10 +13,10 @@ from agent.permission.programs.lookup import base_name
 from agent.permission.shell.call import Call, FoldersAfter, after_and, after_or, either_of, stay
 from agent.permission.shell.command_needs import Commands
 from agent.permission.shell.expansion import WORDS, Expander
-from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, any_of
+from agent.permission.shell.possible_commands import possible_commands, split_commands
 from agent.permission.shell.redirections import REDIRECTIONS, Pipeline, Redirections, flatten
 from agent.permission.shell.variable_values import Values
 from agent.permission.shell.variables import Variables
