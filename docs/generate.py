@@ -1,4 +1,4 @@
-"""Write the pages in ``docs/reference`` and ``agent/tools/builtin.json`` from the program itself:
+"""Write the pages in ``docs/reference`` and ``agent/tools/builtin_tools.json`` from the program itself:
 ``python docs/generate.py``.
 
 Tests compare them with the program.

@@ -1,6 +1,6 @@
 """The built-in tools as requests need them, before their modules are loaded.
 
-``builtin.json`` has the fixed parts of the tools: the class, the properties that are not the
+``builtin_tools.json`` has the fixed parts of the tools: the class, the properties that are not the
 default, and the schemas of the arguments, which pydantic makes in 50 ms. ``docs/generate.py``
 writes it, and a test compares it with the tools.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # loads pydantic
 
 AnyTool: TypeAlias = Tool[Any, Any]
 
-FILE = Path(__file__).with_name("builtin.json")
+FILE = Path(__file__).with_name("builtin_tools.json")
 
 
 class BuiltinTool:
@@ -101,7 +101,7 @@ def tool_classes() -> dict[str, Any]:
 
 
 def fixed_parts() -> str:
-    """Return the text of ``builtin.json``, from the classes of the tools."""
+    """Return the text of ``builtin_tools.json``, from the classes of the tools."""
     written = [
         {
             "class": f"{tool.__module__}:{tool.__name__}",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from agent.permission.patterns import quoted
 from agent.permission.programs import git_arguments, inner_commands
-from agent.permission.programs.builtins import builtin_reason, destroys, variable_reason
+from agent.permission.programs.builtin_effects import builtin_reason, destroys, variable_reason
 from agent.permission.programs.inner_commands import Inner
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import acts_on_operands, named_options

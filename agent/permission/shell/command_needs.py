@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from agent.permission.programs import git_arguments, inner_commands
 from agent.permission.programs.arguments import split_folders
-from agent.permission.programs.builtins import (
+from agent.permission.programs.builtin_effects import (
     HARMLESS,
     KEYWORDS,
     LOCAL,

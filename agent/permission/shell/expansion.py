@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.permission.programs.builtins import ELEMENT
+from agent.permission.programs.builtin_effects import ELEMENT
 from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.findings import READ_SPLITS, Findings, evaluated_reason, substituted
 from agent.permission.shell.operands import add_listed, add_outside_paths

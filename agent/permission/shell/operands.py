@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent.permission.programs import git_arguments
 from agent.permission.programs.arguments import parse
-from agent.permission.programs.builtins import cd_target
+from agent.permission.programs.builtin_effects import cd_target
 from agent.permission.programs.read_only import Reading
 from agent.permission.programs.record import WRITTEN, Program, Syntax
 from agent.permission.protected import chooses_secrets, is_guarded, is_secret

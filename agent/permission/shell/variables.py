@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.permission.programs.builtins import LOCAL, SETS_VARIABLE
+from agent.permission.programs.builtin_effects import LOCAL, SETS_VARIABLE
 from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings, substituted

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.permission.programs.builtins import KEYWORDS, LOCAL
+from agent.permission.programs.builtin_effects import KEYWORDS, LOCAL
 from agent.permission.programs.lookup import base_name
 from agent.permission.shell.call import Call, FoldersAfter, after_and, after_or, either_of, stay
 from agent.permission.shell.command_needs import Commands

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent import permission
-from agent.permission.programs.builtins import KEYWORDS
+from agent.permission.programs.builtin_effects import KEYWORDS
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.shell.call import Call

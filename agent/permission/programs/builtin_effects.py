@@ -1,4 +1,4 @@
-"""Builtins of the shell and variables: their effect on the rest of the line."""
+"""The effects of builtins and variables on the rest of the line; lost work and the network."""
 
 import itertools
 import re
