@@ -245,7 +245,7 @@ def _cell(text: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     PAGES.mkdir(exist_ok=True)
-    from agent.tools.builtin import FILE, fixed_parts
+    from agent.tools.builtin_tools import FILE, fixed_parts
 
     FILE.write_text(fixed_parts(), "utf-8")
     for file, page in pages().items():

@@ -49,7 +49,7 @@ from agent.session.subagents.completions import Completions
 from agent.session.turn.guards import TurnLimits
 from agent.session.turn.services import CompactionSettings, StopHook
 from agent.store.store import Store
-from agent.tools.builtin import BuiltinTool
+from agent.tools.builtin_tools import BuiltinTool
 from agent.tools.core.offered_subagents import SubagentInfo
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Limits, Truncator

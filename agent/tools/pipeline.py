@@ -27,7 +27,7 @@ from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.sandbox import SandboxGrant
 from agent.redact import without_known_secrets
-from agent.tools.builtin import BuiltinTool
+from agent.tools.builtin_tools import BuiltinTool
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome

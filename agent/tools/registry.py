@@ -18,7 +18,7 @@ from agent.records.json import JsonObject
 from agent.records.tool_facts import FORMER_TOOLS
 from agent.skills import Skills
 from agent.store.store import Store
-from agent.tools.builtin import AnyTool, BuiltinTool
+from agent.tools.builtin_tools import AnyTool, BuiltinTool
 from agent.tools.core.base import ExternalTool, ToolSpec
 from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
 from agent.tools.core.questions import QuestionService

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from agent.bus import Bus
 from agent.process import SpillStore
 from agent.store.store import Store
-from agent.tools.builtin import FILE, BuiltinTool, fixed_parts
+from agent.tools.builtin_tools import FILE, BuiltinTool, fixed_parts
 from agent.tools.core.base import ToolSpec
 from agent.tools.core.schema import fill_slots, parameters
 from agent.tools.core.tool_args import ToolArgs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.builtin import tool_classes
+from agent.tools.builtin_tools import tool_classes
 from app.cli.main import COMMANDS, UNSUPPORTED
 
 ROOT = Path(__file__).resolve().parents[3]
