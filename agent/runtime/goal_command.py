@@ -7,7 +7,7 @@ from agent.records.units import duration
 from agent.runtime.folder_controls import NewSession
 from agent.runtime.runtime import Runtime
 from agent.session.goals import NO_GOAL, parse_goal
-from agent.session.loops import NO_LOOP, parse_loop
+from agent.session.repeated_prompts import NO_LOOP, parse_loop
 
 STATES = {
     "running": "running",
@@ -63,16 +63,16 @@ async def loop_command(
 ) -> str:
     """Repeat a prompt, or stop or show that of *session*; return a sentence. Raises
     ``NothingToDo``."""
-    loops, word = runtime.sessions.loops, argument.strip().lower()
+    repeated, word = runtime.sessions.repeated_prompts, argument.strip().lower()
     if word not in {"", "stop"}:
         given = parse_loop(argument)
         session = await new()
-        loops.start(session.id, given)
+        repeated.start(session.id, given)
         return REPEATED.format(interval=duration(given.seconds))
-    found = loops.find(session.id) if session is not None else None
+    found = repeated.find(session.id) if session is not None else None
     if session is None or found is None:
         raise NothingToDo(NO_LOOP)
     if word:
-        loops.stop(session.id)
+        repeated.stop(session.id)
         return NOT_REPEATED
     return f"Every {duration(found.seconds)}: {found.text}"

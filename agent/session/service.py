@@ -25,10 +25,10 @@ from agent.records.messages import Session, SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
 from agent.session.fallback import Fallbacks
 from agent.session.goals import Goals
-from agent.session.loops import Loops
 from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
+from agent.session.repeated_prompts import RepeatedPrompts
 from agent.session.repository import SessionRepository, discard_undone
 from agent.session.spending import Spending
 from agent.session.subagents.background import BackgroundTasks
@@ -66,7 +66,7 @@ class SessionService:
         self._compaction = CompactionRequests(services.store, self._runner)
         self._user_shell = UserShell(services, self._runner, repository)
         self._goals = Goals(services, self)
-        self._loops = Loops(self, services.bus)
+        self._repeated_prompts = RepeatedPrompts(self, services.bus)
         self._quick_questions = QuickQuestions(services, self._subagents)
 
     def _new_subagents(self) -> Subagents:
@@ -106,9 +106,9 @@ class SessionService:
         return self._goals
 
     @property
-    def loops(self) -> Loops:
+    def repeated_prompts(self) -> RepeatedPrompts:
         """The prompts that are repeated."""
-        return self._loops
+        return self._repeated_prompts
 
     async def run_check(self, session_id: str, command: str, timeout: int) -> str:
         """Begin to run the check of a goal; return the id of its message."""
@@ -290,7 +290,7 @@ class SessionService:
     async def delete(self, session_id: str) -> None:
         """End what runs in a session, then remove it with its children."""
         await self._goals.forget(session_id)
-        self._loops.forget(session_id)
+        self._repeated_prompts.forget(session_id)
         await self.cancel(session_id)
         await self.wait(session_id)
         await self._subagents.background_tasks.settle(session_id)
@@ -306,7 +306,7 @@ class SessionService:
     async def close(self) -> None:
         """Cancel every turn and wait a little for their clean-up."""
         await self._goals.close()
-        await self._loops.close()
+        await self._repeated_prompts.close()
         self._subagents.background_tasks.begin_closing()
         await self._shell_reports.close()
         await self._runner.close()

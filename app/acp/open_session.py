@@ -186,9 +186,9 @@ class OpenSession:
 
     async def loop(self, argument: str) -> events.SessionIdle:
         """Run ``/loop`` and wait until the prompt is not repeated any more."""
-        loops = self.runtime.sessions.loops
+        repeated = self.runtime.sessions.repeated_prompts
         started = loop_command(self.runtime, self.session, argument, self._own_session)
-        return await self._until_over(started, loops.wait)
+        return await self._until_over(started, repeated.wait)
 
     async def _own_session(self) -> Session:
         return await self.runtime.sessions.repository.get(self.session.id)
@@ -229,7 +229,7 @@ class OpenSession:
         prepared."""
         with suppress(NothingToDo):
             await self.runtime.sessions.goals.end(self.session.id, "paused")
-        self.runtime.sessions.loops.forget(self.session.id)
+        self.runtime.sessions.repeated_prompts.forget(self.session.id)
         for prompt in self._pending.cancel():
             await self.runtime.queues.remove(self.session.id, prompt.message_id or "")
             prompt.settle(events.SessionIdle(self.session.id, "", "cancelled"))

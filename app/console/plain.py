@@ -238,7 +238,7 @@ class PlainConsole:
         if self._preparation.stop():
             return
         session = self._session
-        repeats = session is not None and self.runtime.sessions.loops.forget(session.id)
+        repeats = session is not None and self.runtime.sessions.repeated_prompts.forget(session.id)
         if session is not None and not isinstance(self.runtime.sessions.status(session.id), Idle):
             asyncio.get_running_loop().create_task(self.runtime.sessions.cancel(session.id))
         elif not repeats:

@@ -71,12 +71,12 @@ async def loop(console: Console, argument: str) -> None:
     sentence = await loop_command(
         console.runtime, console.session, argument, console.ensure_session
     )
-    session, loops = console.session, console.runtime.sessions.loops
-    if session is None or loops.find(session.id) is None:
+    session, repeated = console.session, console.runtime.sessions.repeated_prompts
+    if session is None or repeated.find(session.id) is None:
         console.say(sentence)
         return
     console.say(UNTIL_STOPPED)
-    await console.follow_until(loops.wait(session.id))
+    await console.follow_until(repeated.wait(session.id))
 
 
 async def merge(console: Console, argument: str) -> None:

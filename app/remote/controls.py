@@ -28,7 +28,7 @@ from agent.runtime.folder_controls import (
 )
 from agent.session.fallback import FallbackState
 from agent.session.goals import NO_GOAL, parse_goal
-from agent.session.loops import NO_LOOP, parse_loop
+from agent.session.repeated_prompts import NO_LOOP, parse_loop
 from agent.session.review.context_usage import ContextUsage
 from agent.session.spending import parse_cap
 from agent.store.stats import UsageRow

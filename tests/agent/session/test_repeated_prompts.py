@@ -7,7 +7,7 @@ import pytest
 
 from agent.records.errors import NothingToDo
 from agent.records.events import Notice
-from agent.session.loops import Loop, Loops, parse_loop
+from agent.session.repeated_prompts import RepeatedPrompt, RepeatedPrompts, parse_loop
 from tests.support.harness import open_harness
 from tests.support.script import Failure, Text, answer
 
@@ -28,9 +28,9 @@ async def test_a_prompt_is_sent_at_every_interval_until_it_is_stopped(tmp_path: 
     async with open_harness(tmp_path, small_model="none") as harness:
         harness.server.always(answer(Text("ok")))
         clock = Clock()
-        loops = Loops(harness.runtime.sessions, harness.runtime.bus, clock.sleep)
+        repeated = RepeatedPrompts(harness.runtime.sessions, harness.runtime.bus, clock.sleep)
         session = await harness.session()
-        loops.start(session.id, parse_loop("10m Look at the build"))
+        repeated.start(session.id, parse_loop("10m Look at the build"))
         seen = 0
         for number in range(3):
             if number:
@@ -39,29 +39,29 @@ async def test_a_prompt_is_sent_at_every_interval_until_it_is_stopped(tmp_path: 
             await harness.idle(session, after=seen)
             seen = len(harness.events)
         assert len(harness.server.requests) == 3
-        loops.stop(session.id)
-        assert loops.find(session.id) is None
+        repeated.stop(session.id)
+        assert repeated.find(session.id) is None
 
 
 async def test_a_turn_that_fails_ends_the_loop(tmp_path: Path) -> None:
     async with open_harness(tmp_path, small_model="none") as harness:
         harness.server.script(Failure(401))
         clock = Clock()
-        loops = Loops(harness.runtime.sessions, harness.runtime.bus, clock.sleep)
+        repeated = RepeatedPrompts(harness.runtime.sessions, harness.runtime.bus, clock.sleep)
         session = await harness.session()
-        loops.start(session.id, Loop(60.0, "Look"))
+        repeated.start(session.id, RepeatedPrompt(60.0, "Look"))
         await clock.waits.get()
         await harness.idle(session)
         clock.passed.put_nowait(None)
         found = await harness.until(lambda e: isinstance(e, Notice))
         assert isinstance(found, Notice)
         assert "The loop has ended" in found.message
-        assert loops.find(session.id) is None
+        assert repeated.find(session.id) is None
 
 
 def test_arguments() -> None:
-    assert parse_loop("90s Look\nat it") == Loop(90.0, "Look\nat it")
-    assert parse_loop("2 hours Look") == Loop(7_200.0, "Look")
+    assert parse_loop("90s Look\nat it") == RepeatedPrompt(90.0, "Look\nat it")
+    assert parse_loop("2 hours Look") == RepeatedPrompt(7_200.0, "Look")
 
 
 @pytest.mark.parametrize("text", ["", "10m", "Look", "0m Look", "5s Look", "-1m Look", "10d Look"])
