@@ -62,7 +62,6 @@ from agent.runtime.service_factories import (
 )
 from agent.runtime.worktrees import is_worktree_of, related_folders
 from agent.session.context.cache_watch import CacheWatch
-from agent.session.hooks import SessionHooks
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
 from agent.session.prompt.slash_commands import SlashCommands
@@ -72,6 +71,7 @@ from agent.session.repository import SessionRepository
 from agent.session.review.change_source import ChangeSource, LocalChanges
 from agent.session.review.context_usage import ContextMeter
 from agent.session.service import SessionService
+from agent.session.session_hooks import SessionHooks
 from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles

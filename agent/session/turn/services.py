@@ -23,10 +23,10 @@ from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.context.token_meter import StepSettings
 from agent.session.fallback import Fallbacks
-from agent.session.hooks import SessionHooks
 from agent.session.judge import Judges
 from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
 from agent.session.queue import Queues
+from agent.session.session_hooks import SessionHooks
 from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.change_tracker import ChangeTrackers
 from agent.session.spending import Spending, UpdateSession

@@ -1,6 +1,7 @@
 """The hooks of sessions and turns: start and end, prompts, stops, compactions, notifications.
 
-The hooks of tool calls are in ``agent.tools.core.call_hooks``.
+The engine that runs hooks is ``agent.hooks``; the hooks of tool calls are in
+``agent.tools.core.call_hooks``, those of model requests in ``agent.session.prompt.request_hooks``.
 """
 
 import asyncio
