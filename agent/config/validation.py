@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hint
 from agent.config.file_keys import CHECKED, file_key
 from agent.config.jsonc import KeyPath
 from agent.config.settings_schema import Config
-from agent.records.exact import ExactReader, InexactValue
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
+from agent.records.json_reader import ExactReader, InexactValue
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -8,8 +8,8 @@ with their part.
 from dataclasses import field
 from typing import Annotated, Literal, TypeAlias
 
-from agent.records.exact import Tagged
 from agent.records.frozen import frozen
+from agent.records.json_reader import Tagged
 
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 

@@ -14,9 +14,9 @@ from agent.records.background import BackgroundTask
 from agent.records.blocks import Block, ToolLabel
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
 from agent.records.decisions import Decision, Verdict
-from agent.records.exact import Tagged
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
+from agent.records.json_reader import Tagged
 from agent.records.units import money, tokens
 from agent.records.usage import Usage
 

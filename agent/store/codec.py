@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 from agent.records.blocks import Hunk, ShellBlock
 from agent.records.decisions import Decision
-from agent.records.exact import ExactReader, InexactValue
 from agent.records.json import encodable
+from agent.records.json_reader import ExactReader, InexactValue
 from agent.records.messages import (
     FilePart,
     Message,

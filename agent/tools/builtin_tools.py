@@ -13,8 +13,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent.records.exact import ExactReader
 from agent.records.json import JsonObject
+from agent.records.json_reader import ExactReader
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, Tool, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from agent.config.file_keys import file_key
 from agent.config.settings_schema import Config
-from agent.records.exact import ExactReader, InexactValue
+from agent.records.json_reader import ExactReader, InexactValue
 from tests.support.changed_values import changed
 
 EVERY_KIND: dict[str, Any] = {
@@ -40,8 +40,6 @@ EVERY_KIND: dict[str, Any] = {
     "limits": {"steps": 5, "cost": 1},
     "snapshot": False,
 }
-
-READ = ExactReader(lambda _, name: file_key(name), ignores_unknown=False).of(Config)
 
 READ = ExactReader(lambda _, name: file_key(name), ignores_unknown=False).of(Config)
 
