@@ -11,7 +11,7 @@ from statistics import median
 from agent.files import FileTracker
 from agent.records.errors import PermissionRejected
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.glob import GlobArgs, GlobTool
 from bench.streaming import LETTERS
 from bench.table import Row, median_and_p95, ms, to_loop

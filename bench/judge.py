@@ -41,7 +41,7 @@ from agent.records.usage import Usage
 from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.judge import SECONDS, judged
 from agent.session.subagents.completions import MIN_REASONING_OUTPUT
-from agent.tools.core.base import CompletionRequest
+from agent.tools.core.tool import CompletionRequest
 from agent.tools.web.addresses import parse_url
 from agent.tools.webfetch import web_need
 from bench.table import table

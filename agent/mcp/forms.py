@@ -16,7 +16,7 @@ from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 from agent.records.requests import FormField, Question, QuestionOption, QuestionReply
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.core.truncate import without_invisible
 
 _CHOICE_KEYWORDS = frozenset({"enum", "enumNames", "oneOf", "anyOf", "items"})

@@ -12,7 +12,7 @@ from agent.config.settings_schema import McpConfig, McpOAuthConfig
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import ProgramSandbox
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 
 CONNECT_TIMEOUT = 30.0
 """Seconds for a server to become ready for use."""

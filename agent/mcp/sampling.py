@@ -12,7 +12,7 @@ from agent.records.blocks import TextBlock
 from agent.records.errors import OpencodePyError, PermissionRejected
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
-from agent.tools.core.base import Completer, CompletionRequest, ToolContext
+from agent.tools.core.tool import Completer, CompletionRequest, ToolContext
 from agent.tools.core.truncate import without_invisible
 
 PERMISSION = "mcp_sampling"

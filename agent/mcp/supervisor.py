@@ -27,7 +27,7 @@ from agent.mcp.sampling import (
 from agent.permission.sandbox.service import SandboxUnavailable
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.core.truncate import without_invisible
 
 if TYPE_CHECKING:  # loads the SDK

@@ -32,8 +32,8 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
 from agent.tools.files.attachments import attach, check_media, check_supported

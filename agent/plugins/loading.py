@@ -40,8 +40,8 @@ from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, Tool, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
+from agent.tools.core.tool import BaseTool, Plan, Result, Tool, ToolContext, ToolSpec
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -196,7 +196,7 @@ class Plugin:
         return added if function is None else added(function)
 
     def add_tool(self, tool: AnyTool) -> None:
-        """Add a tool that implements the whole protocol (``agent.tools.core.base``)."""
+        """Add a tool that implements the whole protocol (``agent.tools.core.tool``)."""
         self.tools.append(tool)
 
     def hook(

@@ -29,7 +29,7 @@ from agent.records.usage import Usage
 from agent.session.prompt.slash_commands import template
 from agent.session.subagents.completions import NO_MODEL, Completions
 from agent.store.store import Store
-from agent.tools.core.base import Completer, CompletionRequest
+from agent.tools.core.tool import Completer, CompletionRequest
 from agent.tools.files.diffs import is_whole
 
 SECONDS = 20.0

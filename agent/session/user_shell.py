@@ -36,7 +36,7 @@ from agent.session.turn.turn import Turn
 from agent.session.turn_runner import Runner
 from agent.store.background_reports import queued_report
 from agent.store.store import Store
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.core.truncate import Limits, cut
 from agent.tools.shell.results import describe_shell, format_seconds
 

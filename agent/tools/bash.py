@@ -30,7 +30,7 @@ from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path

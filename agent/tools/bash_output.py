@@ -5,7 +5,7 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import ToolLabel
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.shell.results import describe_shell, shell_block, shell_output
 from agent.tools.shell.shells import Shells

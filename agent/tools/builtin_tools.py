@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from agent.records.json import JsonObject
 from agent.records.json_reader import ExactReader
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, Tool, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
+from agent.tools.core.tool import Plan, Result, Tool, ToolContext, ToolSpec
 
 if TYPE_CHECKING:  # loads pydantic
     from agent.tools.core.tool_args import ToolArgs

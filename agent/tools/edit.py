@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.replacements import (
     EditPlan,

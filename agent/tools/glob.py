@@ -12,7 +12,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
     ToolPath,

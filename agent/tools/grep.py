@@ -18,7 +18,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import MAX_BYTES, head_of, shared_width
 from agent.tools.files.paths import (

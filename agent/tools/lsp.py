@@ -16,7 +16,7 @@ from agent.records.errors import InvalidArguments, ToolError
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
     ToolPath,

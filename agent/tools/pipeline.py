@@ -29,8 +29,8 @@ from agent.records.sandbox import SandboxGrant
 from agent.redact import without_known_secrets
 from agent.tools.builtin_tools import BuiltinTool
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
-from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
+from agent.tools.core.tool import Plan, Result, ToolContext
 from agent.tools.core.truncate import Truncated, Truncator, encodable_record
 from agent.tools.files.later_changes import (
     CHANGED_BY_COMMAND,

@@ -11,8 +11,8 @@ from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply, Question, QuestionOption
 from agent.records.tool_facts import PLAN_AGENT
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import resolve_path, show_path
 

@@ -13,8 +13,8 @@ from agent.records.requests import (
     QuestionOption,
     QuestionReply,
 )
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 MAX_QUESTIONS = 6

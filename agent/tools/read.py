@@ -13,7 +13,7 @@ from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.attachments import MediaFile, attach, load_media
 from agent.tools.files.media import media_type, refuse_misnamed

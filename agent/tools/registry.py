@@ -19,10 +19,10 @@ from agent.records.tool_facts import FORMER_TOOLS
 from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.builtin_tools import AnyTool, BuiltinTool
-from agent.tools.core.base import ExternalTool, ToolSpec
 from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.schema import parameters, read_description, with_choices
+from agent.tools.core.tool import ExternalTool, ToolSpec
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.shell.settings import BashSettings, bash_variables
 from agent.tools.shell.shells import Shells

@@ -13,9 +13,9 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError, ToolStopped
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, usage_facts
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 DEFAULT_AGENT = "general"

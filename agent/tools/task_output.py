@@ -6,8 +6,8 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.subagents import SubagentStatus, usage_facts
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.shell.results import format_seconds
 from agent.tools.task import NO_TEXT, report_text

@@ -9,7 +9,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.store.store import Store
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 MAX_ITEMS = 200

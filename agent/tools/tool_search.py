@@ -8,7 +8,7 @@ from pydantic import Field
 from agent.provider.client import ToolSchema
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 MAX_FOUND = 8

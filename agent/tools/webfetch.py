@@ -18,7 +18,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
 from agent.tools.files.attachments import attach, check_media, check_supported

@@ -8,7 +8,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import Json, encodable
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
 from agent.tools.web.addresses import AllowedHosts, host_of, parse_url

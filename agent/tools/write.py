@@ -9,7 +9,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import BaseTool, Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
 from agent.tools.files.paths import ToolPath, resolve_path

@@ -14,7 +14,7 @@ from agent.records.ids import new_id
 from agent.records.messages import FilePart, MessageWithParts, Part, Session, TextPart
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.api import Mention
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.registry import Registry
 
 HEADING = "Send this file to the model?"

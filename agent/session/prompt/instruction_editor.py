@@ -12,7 +12,7 @@ from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.session.prompt.instructions import InstructionsMode, project_files
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
 from agent.tools.files.paths import ToolPath, resolve_path
 from agent.tools.files.text_file import load_text

@@ -38,7 +38,7 @@ from agent.session.prompt.attachments import ATTACHED
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.mentions import agents_in, mentions_in
 from agent.skills import Skill
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.pipeline import CallFailed, Pipeline
 
 SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"

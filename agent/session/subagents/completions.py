@@ -15,7 +15,7 @@ from agent.records.frozen import frozen
 from agent.records.messages import SidePurpose
 from agent.records.usage import Usage
 from agent.session.spending import UpdateSession, record_usage
-from agent.tools.core.base import CompletionRequest
+from agent.tools.core.tool import CompletionRequest
 
 MIN_REASONING_OUTPUT = 2_000
 """Tokens that a reasoning model gets at least."""

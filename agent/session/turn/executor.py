@@ -42,7 +42,7 @@ from agent.session.turn.guards import DoomLoop
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import Pause
 from agent.store.store import Store
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
 
 MAX_PARALLEL = 10

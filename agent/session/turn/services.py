@@ -34,8 +34,8 @@ from agent.session.subagents.completions import Completions
 from agent.session.subagents.worktrees import SubagentWorktrees
 from agent.session.turn.guards import TurnLimits
 from agent.store.store import Store
-from agent.tools.core.base import FileChecks
 from agent.tools.core.questions import QuestionService
+from agent.tools.core.tool import FileChecks
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry
 from agent.tools.shell.shells import Shells

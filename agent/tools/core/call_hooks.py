@@ -10,7 +10,7 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action, PermissionNeed
 from agent.records.tool_facts import former_name
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 
 MAX_SENT = 500_000
 """Characters of a result or error that a hook gets."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agent.records.frozen import frozen
-from agent.tools.core.base import ToolSpec
+from agent.tools.core.tool import ToolSpec
 
 AllowedSubagents = Callable[[str, tuple[str, ...]], frozenset[str]]
 """Returns the sub-agents that an agent below its callers (nearest first) can start."""

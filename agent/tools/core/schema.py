@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.records.json import Json, JsonObject
-from agent.tools.core.base import Tool, ToolSpec
+from agent.tools.core.tool import Tool, ToolSpec
 
 if TYPE_CHECKING:  # loads pydantic
     from agent.tools.core.tool_args import ToolArgs

@@ -8,7 +8,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import FilePart
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.files.media import MAX_DOCUMENT, MAX_IMAGE, MAX_PIXELS, BrokenMedia, Media, examine
 from agent.tools.files.paths import ToolPath
 

@@ -12,7 +12,7 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext
+from agent.tools.core.tool import Plan, Result, ToolContext
 from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, make_diff
 from agent.tools.files.later_changes import new_lines
 from agent.tools.files.paths import ToolPath, edit_needs

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from agent.files import FileContent, decode, is_binary, load
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.files.diffs import make_diff
 
 MAX_SIZE = 8 * 1024 * 1024

@@ -19,7 +19,7 @@ from agent.records.blocks import DiffBlock
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.edit_match import ChunkEdit, EditRefused, apply_chunk
 from agent.tools.files.change import check_text
 from agent.tools.files.diffs import FileDiff, apply_hunks, make_diff

@@ -19,7 +19,7 @@ from agent.permission.shell.paths import folder_pattern
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 
 SENSITIVE_REASON = "may contain secrets"
 PROTECTED_REASON = "controls the agent or the repository, so it always asks"

@@ -9,7 +9,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.edit_match import Edit, EditRefused, apply_edit
 from agent.tools.files.change import (

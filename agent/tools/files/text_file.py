@@ -29,7 +29,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.files.paths import ToolPath, os_error_message, read_needs, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024

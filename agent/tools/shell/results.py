@@ -13,7 +13,7 @@ from agent.process import NewOutput
 from agent.records.background import ShellInfo
 from agent.records.blocks import ShellBlock
 from agent.records.requests import PermissionNeed
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.core.truncate import Limits, count_lines, cut
 
 if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known

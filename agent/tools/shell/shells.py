@@ -17,7 +17,7 @@ from agent.process import BackgroundShell, NewOutput, RunningCommand
 from agent.records.background import ShellInfo
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 
 MAX_RUNNING = 16
 """The maximum number of running shells."""

@@ -17,7 +17,7 @@ from agent.mcp.service import McpService
 from agent.mcp.toolbox import ApprovedDefinitions
 from agent.records.events import Event, McpChanged
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.registry import AnyTool, Registry
 from tests.support.harness import Harness
 

@@ -9,7 +9,7 @@ import pytest
 from agent.files import FileTracker
 from agent.records.errors import PermissionRejected
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 
 
 class MakeContext(Protocol):

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.tool import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
 

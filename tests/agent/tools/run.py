@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, Tool, ToolContext
+from agent.tools.core.tool import Plan, Result, Tool, ToolContext
 
 
 async def plan(tool: Tool[Any, Any], ctx: ToolContext, **arguments: Any) -> Plan[Any]:

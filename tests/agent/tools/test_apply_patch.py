@@ -10,7 +10,7 @@ from agent.records.blocks import DiffBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.apply_patch import ApplyPatchTool
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.edit import EditTool
 from agent.tools.read import ReadTool
 from tests.agent.tools.conftest import MakeContext

@@ -15,7 +15,7 @@ from agent.records.errors import InvalidArguments, ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.bash import BashArgs, BashTool
 from agent.tools.core.arguments import validate
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.shell.results import is_exit_one_normal
 from agent.tools.shell.settings import BashSettings

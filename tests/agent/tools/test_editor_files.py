@@ -8,7 +8,7 @@ import pytest
 from agent.files import FileTracker
 from agent.records.errors import ToolError
 from agent.tools.apply_patch import ApplyPatchTool
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.edit import EditTool
 from agent.tools.read import ReadTool
 from agent.tools.write import WriteTool

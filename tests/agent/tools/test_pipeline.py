@@ -18,7 +18,7 @@ from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.bash import BashTool
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import (
     CallCompleted,

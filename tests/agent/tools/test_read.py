@@ -9,7 +9,7 @@ import pytest
 from agent.files import decode
 from agent.records.blocks import CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.files.pages import MAX_COUNTED
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool

@@ -11,8 +11,8 @@ from agent.bus import Bus
 from agent.process import SpillStore
 from agent.store.store import Store
 from agent.tools.builtin_tools import FILE, BuiltinTool, fixed_parts
-from agent.tools.core.base import ToolSpec
 from agent.tools.core.schema import fill_slots, parameters
+from agent.tools.core.tool import ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.registry import Registry, ToolServices, build_tools

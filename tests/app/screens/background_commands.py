@@ -5,7 +5,7 @@ from pathlib import Path
 from agent.files import FileTracker
 from agent.process import Capture, Command, SpillStore, child_environment, shell_argv, start
 from agent.records.background import ShellInfo
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from tests.app.conftest import Running
 
 

@@ -12,7 +12,7 @@ from agent.runtime.runtime import Runtime
 from agent.session.prompt.instructions import Instruction
 from agent.session.turn.executor import StepExecutor
 from agent.session.turn.guards import DoomLoop
-from agent.tools.core.base import ToolContext
+from agent.tools.core.tool import ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import Pipeline
 

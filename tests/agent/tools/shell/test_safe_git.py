@@ -13,7 +13,7 @@ from agent.permission.rules import evaluate
 from agent.process import SpillStore, kill_all
 from agent.records.requests import PermissionReply
 from agent.tools.bash import BashArgs, BashTool
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells

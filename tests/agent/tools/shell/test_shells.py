@@ -14,7 +14,7 @@ from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
 from agent.tools.bash import BashArgs, BashTool
 from agent.tools.bash_output import BashOutputTool
-from agent.tools.core.base import Result, ToolContext
+from agent.tools.core.tool import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.shell.settings import BashSettings
 from agent.tools.shell.shells import Shells
