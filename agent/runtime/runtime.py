@@ -75,7 +75,7 @@ from agent.session.session_hooks import SessionHooks
 from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
-from agent.session.turn.services import StopHook, TurnServices
+from agent.session.turn.turn_services import StopHook, TurnServices
 from agent.session.turn_runner import CLOSE_TIMEOUT
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService

@@ -47,7 +47,7 @@ from agent.session.service import SessionService
 from agent.session.spending import ConfiguredCaps, Spending
 from agent.session.subagents.completions import Completions
 from agent.session.turn.guards import TurnLimits
-from agent.session.turn.services import CompactionSettings, StopHook
+from agent.session.turn.turn_services import CompactionSettings, StopHook
 from agent.store.store import Store
 from agent.tools.builtin_tools import BuiltinTool
 from agent.tools.core.offered_subagents import SubagentInfo

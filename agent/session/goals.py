@@ -25,7 +25,7 @@ from agent.records.units import money, tokens
 from agent.session.api import PromptInput, Sessions
 from agent.session.prompt.user_message import title_of
 from agent.session.spending import parse_amount
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 from agent.store import small_tables
 from agent.store.background_reports import queued_report
 

@@ -22,8 +22,8 @@ from agent.records.messages import SessionStatus, UserMessage
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.spending import record_usage
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.services import TurnServices
 from agent.session.turn.turn import Turn
+from agent.session.turn.turn_services import TurnServices
 
 NOTHING = "Nothing was said in this session yet: just ask."
 CUT = "The response ended too early."

@@ -33,7 +33,7 @@ from agent.session.repository import SessionRepository, discard_undone
 from agent.session.spending import Spending
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.session.undo import Undo
 from agent.session.user_compaction import CompactionRequests

@@ -16,9 +16,9 @@ from agent.session.repository import discard_undone
 from agent.session.subagents.background import continues_after, has_user_message
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.loop import run_turn
-from agent.session.turn.services import TurnServices
 from agent.session.turn.state import TurnEnd, TurnTotals
 from agent.session.turn.turn import Turn, store_end, tear_down
+from agent.session.turn.turn_services import TurnServices
 from agent.tracing import Tracing
 
 CLOSE_TIMEOUT = 2.0

@@ -46,7 +46,7 @@ from agent.session.snapshots.by_project import ProjectSnapshots
 from agent.session.snapshots.snapshots import FileChange, Snapshots
 from agent.session.snapshots.uncovered_state import head_of
 from agent.session.subagents.background import BackgroundTasks
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.store import queries
 from agent.store.store import Store

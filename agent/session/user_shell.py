@@ -30,9 +30,9 @@ from agent.session.repository import SessionRepository, discard_undone
 from agent.session.subagents.background import report_in
 from agent.session.turn.executor import StepExecutor
 from agent.session.turn.guards import DoomLoop
-from agent.session.turn.services import TurnServices
 from agent.session.turn.state import TurnEnd
 from agent.session.turn.turn import Turn
+from agent.session.turn.turn_services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.store.background_reports import queued_report
 from agent.store.store import Store

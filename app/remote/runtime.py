@@ -18,7 +18,7 @@ from agent.runtime.runtime import Runtime, compose
 from agent.runtime.service_factories import OpenedFolder, read_settings
 from agent.session.repository import SessionRepository
 from agent.session.service import SessionService
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 from agent.store.store import Store
 from agent.transfer.opencode_records import (
     count_of,

@@ -29,7 +29,7 @@ from agent.session.repository import SessionRepository
 from agent.session.review.timeline import user_text
 from agent.session.service import PAGE_SIZE, SessionService
 from agent.session.subagents.background import BackgroundTasks
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.session.undo import BUSY, Undo, UndoFile, UndoPlan
 from agent.session.user_compaction import CompactionRequests

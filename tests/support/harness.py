@@ -15,7 +15,7 @@ from agent.records.requests import PermissionReply, PermissionRequest
 from agent.records.tool_facts import Answering
 from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.api import PromptInput
-from agent.session.turn.services import StopHook
+from agent.session.turn.turn_services import StopHook
 from tests.support.model_server import ModelServer
 
 GUARD = 30.0

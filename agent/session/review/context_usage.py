@@ -28,7 +28,7 @@ from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.environment_block import block_sections, server_label, server_texts
 from agent.session.repository import SessionRepository
 from agent.session.subagents.subagents import lineage_of
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 
 SourceGroup = Literal["system", "tools", "messages", "output"]
 

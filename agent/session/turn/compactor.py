@@ -46,8 +46,8 @@ from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shor
 from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.slash_commands import template
 from agent.session.spending import record_usage
-from agent.session.turn.services import TurnServices
 from agent.session.turn.state import PlannedStep, TurnEnd
+from agent.session.turn.turn_services import TurnServices
 from agent.store import queries
 from agent.tools.files.media import examine
 

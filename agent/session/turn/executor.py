@@ -39,8 +39,8 @@ from agent.session.snapshots.change_tracker import ChangeTracker
 from agent.session.spending import Spender, add_costs
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.guards import DoomLoop
-from agent.session.turn.services import TurnServices
 from agent.session.turn.state import Pause
+from agent.session.turn.turn_services import TurnServices
 from agent.store.store import Store
 from agent.tools.core.tool import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall

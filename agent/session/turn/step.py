@@ -28,8 +28,8 @@ from agent.records.messages import (
     Usage,
 )
 from agent.session.turn.executor import INCOMPLETE, REJECTED, StepExecutor
-from agent.session.turn.services import TurnServices
 from agent.session.turn.stream_processor import StreamEnd, StreamProcessor
+from agent.session.turn.turn_services import TurnServices
 
 CUT_OFF = (
     "Not run: the call was cut off by the output limit of {limit} tokens. "

@@ -49,9 +49,9 @@ from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.compactor import CompactionGuard, Compactor
 from agent.session.turn.executor import TurnCalls
 from agent.session.turn.guards import SpendingGuard
-from agent.session.turn.services import TurnServices
 from agent.session.turn.state import Pause, TurnEnd, TurnTotals
 from agent.session.turn.step import INTERRUPTED, Step, StepResult
+from agent.session.turn.turn_services import TurnServices
 from agent.tools.shell.shells import has_running_shell
 
 

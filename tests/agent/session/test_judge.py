@@ -14,7 +14,7 @@ from agent.records.events import Notice, PartUpdated, PermissionAsked
 from agent.records.messages import Completed, Failed, Running, Session, ToolPart
 from agent.session.judge import MAX_ASKS, MAX_CALL, NO_JUDGE, parse_verdict
 from agent.session.review.costs import session_costs
-from agent.session.turn.services import TurnServices
+from agent.session.turn.turn_services import TurnServices
 from app.startup.logs import VERDICTS
 from tests.support.harness import MODEL, Harness, open_harness
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
