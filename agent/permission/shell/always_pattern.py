@@ -11,7 +11,7 @@ from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import acts_on_operands, named_options
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.side_effects import has_side_effects, side_effect_reason
-from agent.permission.shell.call import Call
+from agent.permission.shell.simple_command import SimpleCommand
 from agent.permission.syntax.words import Word, as_written
 
 _ODD_NAME = re.compile(r"^-|[\s\\]")
@@ -32,14 +32,14 @@ def name_reason(name: str) -> str:
     return ""
 
 
-def depends_on_context(call: Call) -> bool:
+def depends_on_context(call: SimpleCommand) -> bool:
     """Return whether more than the words of the command decides what happens: nothing is stored
     then."""
     return bool(call.wrapped or call.sets or call.adds_paths or call.adds_arguments)
 
 
 def uncovered_reason(
-    base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+    base: str, known: Program, call: SimpleCommand, inner: Inner | None, actions: list[Inner]
 ) -> str:
     """Return the reason why the pattern does not describe the effect, "" if it does."""
     # ``read`` splits what it reads at the characters in IFS, which is its own then.
@@ -63,7 +63,7 @@ def uncovered_reason(
 
 
 def always_pattern(
-    base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+    base: str, known: Program, call: SimpleCommand, inner: Inner | None, actions: list[Inner]
 ) -> str | None:
     """Return the pattern for "always"; a wrapper has one only if it names what it runs.
 

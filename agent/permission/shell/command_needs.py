@@ -43,7 +43,6 @@ from agent.permission.shell.always_pattern import (
     pattern_of,
     uncovered_reason,
 )
-from agent.permission.shell.call import Call, FoldersAfter, either_of, stay, step_over_keywords
 from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
 from agent.permission.shell.glob_arguments import literal_option, pattern_reason, takes_names
 from agent.permission.shell.names import Names, names_of_either, printed_names
@@ -54,6 +53,13 @@ from agent.permission.shell.operands import (
     add_reach,
 )
 from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
+from agent.permission.shell.simple_command import (
+    FoldersAfter,
+    SimpleCommand,
+    either_of,
+    stay,
+    step_over_keywords,
+)
 from agent.permission.shell.variable_values import set_variables
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
@@ -68,7 +74,6 @@ from agent.permission.syntax.words import (
 )
 from agent.records.requests import PermissionNeed
 
-_BLANK = re.compile(r"\s")
 _MAX_COMBINED = 1_000
 """Limit of the combinations of values in the commands of one line."""
 _RUNNING = frozenset({"eval", "source", "."})
@@ -78,7 +83,7 @@ NETWORK = "uses the network"
 """Reason for asking about a command that is known to use it."""
 
 
-def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, ...]:
+def all_aliases(base: str, known: Program, call: SimpleCommand, text: str) -> tuple[str, ...]:
     """Return other spellings of a command for deny rules: ``git push`` for ``git -C x push``."""
     found = name_aliases(base, call)
     if known.syntax == "git":
@@ -97,7 +102,7 @@ def _runner_aliases(name: str, base: str) -> list[str]:
     return [as_written(inner.words)] if inner is not None and inner.words else []
 
 
-def name_aliases(base: str, call: Call) -> list[str]:
+def name_aliases(base: str, call: SimpleCommand) -> list[str]:
     """Return the texts of *call* with the bare name of its program and its variables expanded."""
     found = [*call.aliases]
     if call.written and not any(NUMBER in word.raw for word in call.words):
@@ -111,18 +116,6 @@ def distinct_aliases(text: str, spellings: list[str]) -> tuple[str, ...]:
     if not spellings:
         return ()
     return tuple(dict.fromkeys(alias for alias in spellings if alias != text))
-
-
-def word_by_word(call: Call) -> str:
-    """Return the command with one space between words and none in them."""
-    return " ".join([_BLANK.sub("\u00a0", word.text) for word in call.words])
-
-
-def marked_words(call: Call, text: str) -> str:
-    """Return the command *text* with no-break spaces inside its words, "" if no word has a
-    space."""
-    spaced = text.count(" ") >= len(call.unmoved or call.words) or "\n" in text or "\t" in text
-    return word_by_word(call) if spaced else ""
 
 
 def _with_effects(reason: str, base: str, *, destructive: bool, network: bool) -> str:
@@ -156,7 +149,7 @@ class Commands:
         self._nested = 0
         self._combined = 0
 
-    def analyze(self, call: Call) -> FoldersAfter:
+    def analyze(self, call: SimpleCommand) -> FoldersAfter:
         """Add what *call* needs. Raises ``CannotAnalyzeError`` if its program is not known."""
         if call.level > MAX_DEPTH:
             raise CannotAnalyzeError(f"it has more than {MAX_DEPTH} levels of nested code")
@@ -191,7 +184,7 @@ class Commands:
         self.found.printed = functools.reduce(names_of_either, printed)
         return functools.reduce(either_of, ends)
 
-    def _with_values(self, call: Call) -> list[Call]:
+    def _with_values(self, call: SimpleCommand) -> list[SimpleCommand]:
         """Return the call once for each value of its variables, so that each word of it is one
         fixed text, or not known. If there are too many, the variables are not known."""
         known: dict[str, tuple[str, ...]] = {}
@@ -207,14 +200,14 @@ class Commands:
         if count > MAX_VALUES or self._combined > _MAX_COMBINED:
             words = tuple(map(without_values, call.words))
             return [call._replace(words=words, written=call.words)]
-        calls: list[Call] = []
+        calls: list[SimpleCommand] = []
         for chosen in itertools.product(*known.values()):
             values = dict(zip(known, chosen, strict=True))
             words = tuple(each for word in call.words for each in fill_in(word, values))
             calls.append(call._replace(words=words, written=call.words))
         return calls
 
-    def _assign(self, call: Call) -> None:
+    def _assign(self, call: SimpleCommand) -> None:
         """Add the assignments that stand after ``time`` instead of a command."""
         for name, value in call.sets:
             self.found.variables.assign(name, None)
@@ -222,7 +215,7 @@ class Commands:
                 aliases = self.commands_in(value)
                 self.found.add_unknown(call.source, SETS_VARIABLE, aliases=aliases)
 
-    def _note_variables(self, base: str, call: Call) -> None:
+    def _note_variables(self, base: str, call: SimpleCommand) -> None:
         """Note the variables that the command may set in the shell that runs it."""
         variables = self.found.variables
         if base in ("break", "continue"):
@@ -236,7 +229,7 @@ class Commands:
         for name in names or ():
             variables.assign(name, None, read=True)
 
-    def _analyze_one(self, call: Call) -> FoldersAfter:
+    def _analyze_one(self, call: SimpleCommand) -> FoldersAfter:
         base = base_name(call.words[0].text)
         arguments = call.words[1:]
         self.found.names.append(base)
@@ -288,7 +281,7 @@ class Commands:
         if start and not proven:
             needs[start - 1] = replace(needs[start - 1], floor="ask")
 
-    def _enter_folders(self, known: Program, call: Call) -> Call:
+    def _enter_folders(self, known: Program, call: SimpleCommand) -> SimpleCommand:
         """Return *call* without its options that change the folder, in that folder: ``git -C web
         status`` as ``cd web && git status``. It stays as it is if the folder is not known."""
         words, folders = split_folders(known, call.words)
@@ -311,7 +304,7 @@ class Commands:
             dirs = any_of(call.dirs, dirs)
         return call._replace(words=words, dirs=dirs, unmoved=call.words)
 
-    def _add_unknown_program(self, base: str, call: Call) -> None:
+    def _add_unknown_program(self, base: str, call: SimpleCommand) -> None:
         """Add the need of a program that is not in the catalog: only its words are known."""
         self.found.runs_text = self.found.runs_text or runs_unknown_text(
             base, call.words[1:], call.sets
@@ -327,7 +320,7 @@ class Commands:
                 "bash",
                 text,
                 always=pattern_in(folder, offered),
-                words="" if call.written else marked_words(call, text),
+                words="" if call.written else call.marked(text),
                 folder=folder,
                 named=() if reason else named_options(UNKNOWN, call.words),
                 shown=call.source,
@@ -336,12 +329,14 @@ class Commands:
                 aliases=distinct_aliases(
                     text, [*name_aliases(base, call), *self._embedded_commands(call, None, reason)]
                 ),
-                runs=word_by_word(call) if reason else "",
+                runs=call.word_by_word if reason else "",
                 mentions=() if reason else self._mentions(call),
             )
         )
 
-    def _note_text(self, base: str, known: Program, call: Call, inner: Inner | None) -> None:
+    def _note_text(
+        self, base: str, known: Program, call: SimpleCommand, inner: Inner | None
+    ) -> None:
         """Note the text that the command writes out, and whether it runs text that it is given."""
         arguments = call.words[1:]
         if base in ("echo", "printf"):
@@ -355,7 +350,7 @@ class Commands:
             self.found.runs_text = self.found.runs_text or "make" in base
         self.found.runs_escapes = self.found.runs_escapes or known.runs_input == "escapes"
 
-    def _analyze_inert(self, call: Call, inner: Inner, base: str) -> FoldersAfter:
+    def _analyze_inert(self, call: SimpleCommand, inner: Inner, base: str) -> FoldersAfter:
         """Analyze what a wrapper runs that needs no rule of its own, in its place."""
         aliases = (*call.aliases, as_written(call.words))
         options = call.words[1 : len(call.words) - len(inner.words)]
@@ -373,7 +368,7 @@ class Commands:
         )
         return ends if base == "command" else stay(call.dirs)
 
-    def _analyze_inner(self, call: Call, inner: Inner, names: Names | None) -> None:
+    def _analyze_inner(self, call: SimpleCommand, inner: Inner, names: Names | None) -> None:
         """Analyze what a command runs besides itself, with *names* added to it."""
         before = self.found.piped
         if inner.adds_arguments:  # they are its input
@@ -388,7 +383,7 @@ class Commands:
             source = " ".join(word.source for word in inner.words)
             self._count_nested(source)
             self.analyze(
-                Call(
+                SimpleCommand(
                     inner.words,
                     source,
                     dirs,
@@ -425,7 +420,12 @@ class Commands:
         self.found.withhold_always(before)
 
     def _add_need(
-        self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+        self,
+        base: str,
+        known: Program,
+        call: SimpleCommand,
+        inner: Inner | None,
+        actions: list[Inner],
     ) -> Reading | None:
         """Add the need of the command itself, after those of its paths. Return what it reads if it
         is proven to do no more, else None."""
@@ -465,7 +465,7 @@ class Commands:
                 text,
                 always=pattern_in(folder, offered),
                 same=call.same,
-                words="" if call.written else marked_words(call, text),
+                words="" if call.written else call.marked(text),
                 folder=folder,
                 named=() if proven or reason or actions else named_words(known, call.words),
                 shown=call.source,
@@ -479,7 +479,7 @@ class Commands:
                     *all_aliases(base, known, call, text),
                     *self._embedded_commands(call, inner, reason),
                 ),
-                runs=word_by_word(call) if reason and not followed else "",
+                runs=call.word_by_word if reason and not followed else "",
                 mentions=() if reason or known.familiar else self._mentions(call),
             )
         )
@@ -489,7 +489,7 @@ class Commands:
         self,
         base: str,
         known: Program,
-        call: Call,
+        call: SimpleCommand,
         inner: Inner | None,
         reading: Reading | None,
         reason: str,
@@ -509,7 +509,12 @@ class Commands:
         return reason
 
     def _always(
-        self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+        self,
+        base: str,
+        known: Program,
+        call: SimpleCommand,
+        inner: Inner | None,
+        actions: list[Inner],
     ) -> str | None:
         """Return the pattern for "always": of the words as they are written, because a variable
         has another value in the next line."""
@@ -527,7 +532,9 @@ class Commands:
             else ""
         )
 
-    def _embedded_commands(self, call: Call, inner: Inner | None, reason: str) -> tuple[str, ...]:
+    def _embedded_commands(
+        self, call: SimpleCommand, inner: Inner | None, reason: str
+    ) -> tuple[str, ...]:
         """Return the commands in arguments and variables, for deny rules."""
         texts = [value for name, value in call.sets if not HARMLESS.fullmatch(name)]
         if reason and (inner is None or inner.reason):
@@ -540,15 +547,15 @@ class Commands:
             )
         )
 
-    def _mentions(self, call: Call) -> tuple[str, ...]:
+    def _mentions(self, call: SimpleCommand) -> tuple[str, ...]:
         """Return texts that an unknown program can run as commands."""
         quoted = [word for word in call.words[1:] if " " in word.text]
         if not quoted:
-            return (word_by_word(call),)
+            return (call.word_by_word,)
         embedded = [alias for text in embedded_texts(quoted) for alias in self.commands_in(text)]
-        return (word_by_word(call), *dict.fromkeys(embedded))
+        return (call.word_by_word, *dict.fromkeys(embedded))
 
-    def _is_proven(self, call: Call, reading: Reading) -> bool:
+    def _is_proven(self, call: SimpleCommand, reading: Reading) -> bool:
         """Return whether the command is certain to do no more than *reading* says."""
         place, dirs = self.found.workspace, call.dirs
         inside = bool(dirs) and all(map(place.is_inside, dirs))
@@ -556,7 +563,7 @@ class Commands:
         plain = bare and not (call.adds_paths or call.adds_arguments)
         return reading.proven and inside and plain and not place.has_above(dirs, reading.unless)
 
-    def _folders_after(self, base: str, call: Call) -> FoldersAfter:
+    def _folders_after(self, base: str, call: SimpleCommand) -> FoldersAfter:
         if base in ("eval", "source", "."):
             return stay(frozenset[str]())
         if base == "popd" or (base in ("cd", "pushd") and call.wrapped):

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtin_effects import ELEMENT
-from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.findings import READ_SPLITS, Findings, evaluated_reason, substituted
 from agent.permission.shell.operands import add_listed, add_outside_paths
 from agent.permission.shell.paths import Dirs
 from agent.permission.shell.possible_commands import possible_commands
+from agent.permission.shell.simple_command import FoldersAfter, stay
 from agent.permission.shell.variable_values import NUMBER
 from agent.permission.syntax.hidden_code import hidden_expansions, unescape_backticks
 from agent.permission.syntax.parser import (

@@ -16,9 +16,9 @@ from agent.permission.programs.record import SIDE_EFFECTS, Command, Option, Prog
 from agent.permission.programs.side_effects import has_side_effects
 from agent.permission.protected import chooses_secrets
 from agent.permission.shell.always_pattern import uncovered_reason
-from agent.permission.shell.call import Call
 from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Search, Workspace, paths_of
+from agent.permission.shell.simple_command import SimpleCommand
 from agent.permission.syntax.words import (
     Word,
     glob_pattern,
@@ -35,7 +35,7 @@ _MATCHED_WHOLE = frozenset({"find", "fd", "test"})
 """Programs whose options have no value in the same word."""
 
 
-def pattern_reason(base: str, known: Program, call: Call, place: Workspace) -> str:
+def pattern_reason(base: str, known: Program, call: SimpleCommand, place: Workspace) -> str:
     """Return the reason why a pattern among the words of *call* can be more than operands, "" if it
     cannot."""
     words = call.words[1:]
@@ -108,7 +108,7 @@ def _matches_option(value: str, dirs: Dirs, place: Workspace) -> bool:
     )
 
 
-def _splits(word: Word, call: Call, place: Workspace) -> bool:
+def _splits(word: Word, call: SimpleCommand, place: Workspace) -> bool:
     """Return whether a variable of *word*, without quotes around it, holds the name of a file with
     a space in it."""
     for part in word.parts:
@@ -131,7 +131,7 @@ _SEVERAL = 2
 """Names for each one that is added: one can be read where a second one is written."""
 
 
-def takes_names(base: str, known: Program, call: Call, place: Workspace) -> bool:
+def takes_names(base: str, known: Program, call: SimpleCommand, place: Workspace) -> bool:
     """Return whether the command, to which names are added, is proven to read with any of them."""
     text_only = known.operands == "text" or known.syntax == "echo"
     names = call.added
@@ -153,7 +153,7 @@ def takes_names(base: str, known: Program, call: Call, place: Workspace) -> bool
     return text_only or not _reach_secrets(names, reading, call.dirs, place)
 
 
-def _with_name(call: Call, names: Names, *, text_only: bool) -> tuple[Word, ...] | None:
+def _with_name(call: SimpleCommand, names: Names, *, text_only: bool) -> tuple[Word, ...] | None:
     """Return the words of *call* with a pattern for the names that are added, None if a name
     becomes a part of other text."""
     name = _ANY if names.dashes else f"./{_ANY}"

@@ -12,9 +12,9 @@ from agent.permission.programs.read_only import Reading
 from agent.permission.programs.record import WRITTEN, Program, Syntax
 from agent.permission.protected import chooses_secrets, is_guarded, is_secret
 from agent.permission.read_rules import Reach
-from agent.permission.shell.call import Call
 from agent.permission.shell.findings import SECRETS_BELOW, Findings
 from agent.permission.shell.paths import Dirs, is_stream, paths_of
+from agent.permission.shell.simple_command import SimpleCommand
 from agent.permission.syntax.words import Word, has_tilde, plain
 
 _ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
@@ -283,7 +283,9 @@ def reach_of(
     )
 
 
-def add_reach(found: Findings, known: Program, call: Call, reading: Reading, start: int) -> str:
+def add_reach(
+    found: Findings, known: Program, call: SimpleCommand, reading: Reading, start: int
+) -> str:
     """Add what a command that only reads can show besides the files that it names; its patterns
     matched those from index *start* on. Return the reason if files with secrets are among them."""
     git_call = git_arguments.parse(call.words[1:]) if known.syntax == "git" else None

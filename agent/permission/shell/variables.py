@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtin_effects import LOCAL, SETS_VARIABLE
-from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings, substituted
 from agent.permission.shell.paths import Dirs
+from agent.permission.shell.simple_command import FoldersAfter, stay
 from agent.permission.shell.variable_values import NUMBER, Values
 from agent.permission.syntax.parser import prints_number, text_of
 from agent.permission.syntax.words import (

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtin_effects import KEYWORDS, LOCAL
 from agent.permission.programs.lookup import base_name
-from agent.permission.shell.call import Call, FoldersAfter, after_and, after_or, either_of, stay
 from agent.permission.shell.command_needs import Commands
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings
@@ -18,6 +17,14 @@ from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, any_of
 from agent.permission.shell.possible_commands import possible_commands, split_commands
 from agent.permission.shell.redirections import REDIRECTIONS, Pipeline, Redirections, flatten
+from agent.permission.shell.simple_command import (
+    FoldersAfter,
+    SimpleCommand,
+    after_and,
+    after_or,
+    either_of,
+    stay,
+)
 from agent.permission.shell.variable_values import Values
 from agent.permission.shell.variables import Variables
 from agent.permission.syntax.parser import descendants, lost_text, parse, text_of
@@ -150,7 +157,7 @@ class Walker:
         if _SIMPLE.fullmatch(text) and text.partition(" ")[0] not in _GRAMMATICAL:
             # Parsing each of a thousand ``sh -c name`` would give the same result.
             words = tuple(map(literal_word, text.split(" ")))
-            self.commands.analyze(Call(words, text, dirs, level=self.level + 1))
+            self.commands.analyze(SimpleCommand(words, text, dirs, level=self.level + 1))
             return
         refuse_early(text)
         joined, ends = join_lines(text)
@@ -301,7 +308,7 @@ class Walker:
                     f"it contains a construct ({child.type}) that is not supported"
                 )
         words = self.expander.read_words([*parts, *extra], dirs)
-        call = Call(tuple(words), text, dirs, tuple(sets), level=self.level)
+        call = SimpleCommand(tuple(words), text, dirs, tuple(sets), level=self.level)
         self.found.piped = None if redirected else piped
         ends = self.commands.analyze(call)
         self.found.piped = piped

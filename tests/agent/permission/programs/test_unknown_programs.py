@@ -12,10 +12,10 @@ from agent import permission
 from agent.permission.programs.builtin_effects import KEYWORDS
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import UNKNOWN, Program
-from agent.permission.shell.call import Call
 from agent.permission.shell.command_needs import Commands
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs, Workspace
+from agent.permission.shell.simple_command import SimpleCommand
 from agent.permission.syntax.words import literal_word
 
 _WORD = re.compile(r"[A-Za-z_.][\w.+-]*")
@@ -59,7 +59,9 @@ def _analyzed(
         ran.append((text, dirs, level))
 
     commands = Commands(found, run, lambda text: (f"peeked {text}",), lookup)
-    call = Call(tuple(map(literal_word, words)), " ".join(words), frozenset({"/srv/shop"}), sets)
+    call = SimpleCommand(
+        tuple(map(literal_word, words)), " ".join(words), frozenset({"/srv/shop"}), sets
+    )
     ends = commands.analyze(call)
     return found, ran, ends
 

@@ -1,4 +1,4 @@
-"""A call: one command as it is called in a line."""
+"""A simple command: one program with its words, as it stands in a line; the folders around it."""
 
 import re
 from functools import lru_cache
@@ -10,6 +10,8 @@ from agent.permission.syntax.words import Word, as_written
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 """A word that sets a variable, or an element of one: its name first."""
+
+_BLANK = re.compile(r"\s")
 
 
 class FoldersAfter(NamedTuple):
@@ -57,7 +59,7 @@ def either_of(first: FoldersAfter, second: FoldersAfter) -> FoldersAfter:
     )
 
 
-class Call(NamedTuple):
+class SimpleCommand(NamedTuple):
     """One command as it is called in the line."""
 
     words: tuple[Word, ...]
@@ -122,11 +124,22 @@ class Call(NamedTuple):
         """Further texts of the same meaning."""
         return (as_written(self.words),) if self.unmoved and not self.written else ()
 
+    @property
+    def word_by_word(self) -> str:
+        """The command with one space between words and none in them."""
+        return " ".join([_BLANK.sub("\u00a0", word.text) for word in self.words])
+
+    def marked(self, text: str) -> str:
+        """Return the command *text* with no-break spaces inside its words, "" if no word has a
+        space."""
+        spaced = text.count(" ") >= len(self.unmoved or self.words) or "\n" in text or "\t" in text
+        return self.word_by_word if spaced else ""
+
 
 _STEPPED_OVER = frozenset({"time", "!", "coproc"})
 
 
-def step_over_keywords(call: Call) -> Call:
+def step_over_keywords(call: SimpleCommand) -> SimpleCommand:
     """Drop ``time``, ``!`` and ``coproc`` in place of a name: bash runs what follows, which can
     begin with assignments of its own."""
     words, sets = call.words, list(call.sets)
