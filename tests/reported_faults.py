@@ -212,7 +212,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "e2e/test_stopping.py::test_esc_stops_a_sub_agent_and_its_command",
     ),
     "always covers what it says": (
-        "app/screens/permission/test_permission_flow.py::test_always_for_a_chain_covers_only_the_shown_pattern",
+        "app/screens/requests/test_permission_flow.py::test_always_for_a_chain_covers_only_the_shown_pattern",
     ),
     "rules apply to every command of a line": (
         "agent/session/test_command_rules.py::test_a_rule_for_one_command_covers_no_other_of_the_line",
@@ -223,7 +223,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "agent/permission/shell/test_hidden_code.py::test_code_that_bash_runs_is_denied",
     ),
     "several open permission requests": (
-        "app/screens/permission/test_permission_flow.py::test_three_questions_at_once",
+        "app/screens/requests/test_permission_flow.py::test_three_questions_at_once",
         "agent/session/subagents/test_parallel_subagents.py::test_three_sub_agents_that_ask_at_once",
         "e2e/test_questions.py::test_three_sub_agents_ask_at_once",
     ),
@@ -471,7 +471,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "e2e/test_terminal.py::test_a_click_on_a_file_and_line_opens_an_editor_of_the_terminal_there",
     ),
     "at 40 columns and 16 rows a permission dialog had two rows and no key hints": (
-        "app/screens/permission/test_screen.py::test_a_small_terminal_shows_subject_answers_and_keys",
+        "app/screens/requests/test_permission.py::test_a_small_terminal_shows_subject_answers_and_keys",
     ),
     "ctrl+l did not put a dialog aside right after typing": (
         "app/tui/test_type_ahead.py::test_a_visible_dialog_is_put_aside_even_while_the_user_types",

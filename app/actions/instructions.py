@@ -15,7 +15,7 @@ from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.small_dialogs import TextScreen
 from app.screens.memory import memory_text
-from app.screens.permission.screen import PermissionScreen
+from app.screens.requests.permission import PermissionScreen
 from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
 

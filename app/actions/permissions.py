@@ -9,8 +9,8 @@ from app.commands.context import BUSY, ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen
-from app.screens.permission.rules import PermissionsScreen, rule_rows
-from app.screens.permission.trust import TrustScreen
+from app.screens.permission_rules import PermissionsScreen, rule_rows
+from app.screens.requests.trust import TrustScreen
 from app.session.permission_mode import AUTO
 from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import is_open

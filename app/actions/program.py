@@ -16,7 +16,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
 from app.screens.base.page import PageScreen
 from app.screens.help import HelpScreen, PaletteScreen
-from app.screens.permission.details import hanging_indent
+from app.screens.requests.permission_details import hanging_indent
 from app.session.folder_facts import lsp_summary, mcp_summary
 from app.session.notices import Level, NoticeLog
 from app.session.session_totals import session_cost

@@ -152,7 +152,7 @@ async def permissions(console: Console, argument: str) -> None:
     """List the rules in force, or revoke the one with that number."""
     from agent.permission.rules import ALWAYS  # loads the agent package
     from agent.session.subagents.subagents import lineage_of  # loads the agent package
-    from app.screens.permission.rules import rule_rows  # loads Textual
+    from app.screens.permission_rules import rule_rows  # loads Textual
 
     runtime, root, child = console.runtime, None, False
     if console.session is not None:

@@ -175,7 +175,7 @@ async def ask_trust(
     question: "TrustQuestion", printer: Printer, lines: StdinLines
 ) -> "TrustAnswer":
     """Show what the folder would run and ask for yes or no; an empty line is "later"."""
-    from app.screens.permission.trust import EXPLAINED, trust_text  # loads Textual
+    from app.screens.requests.trust import EXPLAINED, trust_text  # loads Textual
 
     lines.begin_question()
     printer.line(f"Do you trust {question.folder}?\n\n{trust_text(question).plain}\n\n{EXPLAINED}")

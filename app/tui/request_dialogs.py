@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from textual.app import App
 
 from agent.records.requests import PermissionReply, Question, QuestionReply
-from app.screens.permission.question import QuestionDialog, QuestionOutcome, QuestionScreen
-from app.screens.permission.screen import Outcome, PermissionScreen
+from app.screens.requests.permission import Outcome, PermissionScreen
+from app.screens.requests.question import QuestionDialog, QuestionOutcome, QuestionScreen
 from app.session.live_sessions import LiveSessions, Request
 
 Reply = PermissionReply | QuestionReply
@@ -97,6 +97,6 @@ class RequestDialogs:
 def _screen_of(question: Question) -> type[QuestionDialog]:
     if not question.fields:
         return QuestionScreen
-    from app.screens.permission.form import FormScreen  # reads JSON schemas
+    from app.screens.requests.form import FormScreen  # reads JSON schemas
 
     return FormScreen

@@ -16,7 +16,7 @@ from agent.records.events import Event, LspChanged, McpChanged
 from app.actions.background import detach_key
 from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
 from app.commands.registry import actions, provide
-from app.screens.permission.trust import TrustScreen
+from app.screens.requests.trust import TrustScreen
 from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import lsp_summary, mcp_summary, workspace_of
 from app.session.live import LiveSession

@@ -12,7 +12,7 @@ from agent.records.requests import PermissionReply
 from agent.transfer.bundle import full_output
 from agent.transfer.exporter import tool_as_html
 from agent.transfer.markdown import _tool as tool_as_markdown
-from tests.app.screens.permission.examples import request
+from tests.app.screens.requests.examples import request
 from tests.support.records import completed, diff, tool
 
 LINES = "\n".join(f"line {n}" for n in range(2_000))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import ToolPart, Usage
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
-from app.screens.permission.screen import PermissionScreen
+from app.screens.requests.permission import PermissionScreen
 from tests.app.conftest import Running, Starter
 from tests.support import records
 

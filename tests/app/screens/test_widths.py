@@ -26,14 +26,14 @@ from app.actions.program import Fact, status_text, todo_text
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
-from app.screens.permission.question import QuestionScreen
-from app.screens.permission.screen import PermissionScreen
 from app.screens.prompt_lists import PromptsScreen
+from app.screens.requests.permission import PermissionScreen
+from app.screens.requests.question import QuestionScreen
 from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
-from tests.app.screens.permission.examples import QUESTION, request
+from tests.app.screens.requests.examples import QUESTION, request
 from tests.support.hosting import Host
 from tests.support.records import (
     completed,

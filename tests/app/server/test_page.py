@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.screens.permission.examples import FORM
+from tests.app.screens.requests.examples import FORM
 from tests.app.server.conftest import TOKEN, Served
 from tests.support.browser import CHROMIUM, Page, browser_page
 from tests.support.script import Call, Finish, Hold, Text, answer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.screens.permission.examples import FORM
+from tests.app.screens.requests.examples import FORM
 from tests.app.server.conftest import Served
 from tests.app.server.prompts import prompted
 from tests.support.script import Call, Finish, Hold, Text, answer

@@ -6,8 +6,8 @@ import pytest
 
 from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply
-from app.screens.permission.question import QuestionScreen
-from app.screens.permission.screen import PermissionScreen
+from app.screens.requests.permission import PermissionScreen
+from app.screens.requests.question import QuestionScreen
 from app.session.live_sessions import LiveState
 from app.tui.app import OpencodeApp
 from app.widgets.session_bars import LiveStrip, strip_text

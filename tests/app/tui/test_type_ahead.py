@@ -11,11 +11,11 @@ from textual.screen import Screen
 from agent.records.requests import Question, QuestionOption
 from app.screens.base.dialog import GracePeriod
 from app.screens.base.small_dialogs import ErrorScreen
-from app.screens.permission.question import QuestionScreen
-from app.screens.permission.screen import PermissionScreen
-from app.screens.permission.trust import TrustScreen
+from app.screens.requests.permission import PermissionScreen
+from app.screens.requests.question import QuestionScreen
+from app.screens.requests.trust import TrustScreen
 from tests.app.conftest import Running, Starter
-from tests.app.screens.permission.examples import EXAMPLE, request
+from tests.app.screens.requests.examples import EXAMPLE, request
 
 QUIET = 3600.0
 """So long that no test reaches it by waiting."""

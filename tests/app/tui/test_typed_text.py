@@ -14,13 +14,13 @@ from textual.screen import Screen
 from agent.records.blocks import ShellBlock
 from agent.records.requests import PermissionReply, Question, QuestionOption, QuestionReply
 from app.screens.base.small_dialogs import ConfirmScreen
-from app.screens.permission.question import QuestionScreen
-from app.screens.permission.screen import PermissionScreen
-from app.screens.permission.trust import TrustScreen
+from app.screens.requests.permission import PermissionScreen
+from app.screens.requests.question import QuestionScreen
+from app.screens.requests.trust import TrustScreen
 from app.tui.type_ahead import ENTER_TYPED, FIRST_GAP, SHORTEST_HOLD, TEXT_PAUSE, TypingRhythm
 from tests.app.conftest import Running, Starter
-from tests.app.screens.permission.examples import EXAMPLE, request
-from tests.app.screens.permission.sample_diffs import three_changes
+from tests.app.screens.requests.examples import EXAMPLE, request
+from tests.app.screens.requests.sample_diffs import three_changes
 
 GRACE = 0.4
 PLAN = Question(

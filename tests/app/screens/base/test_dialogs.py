@@ -25,9 +25,9 @@ from app.screens.base.small_dialogs import (
     TextScreen,
 )
 from app.screens.help import HelpScreen, PaletteScreen
-from app.screens.permission.screen import PermissionScreen
+from app.screens.requests.permission import PermissionScreen
 from tests.app.conftest import Starter
-from tests.app.screens.permission.examples import request
+from tests.app.screens.requests.examples import request
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import screen_text
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent.permission.rules import ALWAYS, DEFAULT_RULES, SAVED, Rule
-from app.screens.permission.rules import PermissionsScreen, rule_rows
+from app.screens.permission_rules import PermissionsScreen, rule_rows
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host
 from tests.support.snapshots import assert_pictures

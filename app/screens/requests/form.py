@@ -19,7 +19,7 @@ from agent.records.requests import FormField, QuestionReply
 from app.screens.base.dialog import LATER_KEY
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
-from app.screens.permission.question import QuestionDialog
+from app.screens.requests.question import QuestionDialog
 from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
 

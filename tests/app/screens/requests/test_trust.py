@@ -14,9 +14,9 @@ from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
 from app.console.plain import StdinLines, ask_trust
 from app.console.printer import Printer
-from app.screens.permission.trust import TrustScreen
+from app.screens.requests.trust import TrustScreen
 from tests.app.conftest import Running, Starter
-from tests.app.screens.permission.examples import EXAMPLE
+from tests.app.screens.requests.examples import EXAMPLE
 from tests.support.snapshots import assert_pictures
 
 LAUNCHER = Path(__file__).resolve().parents[4] / "opencode_py.py"

@@ -9,12 +9,12 @@ from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.decisions import Verdict
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.records.sandbox import SandboxGrant
-from app.screens.permission.screen import PermissionScreen
+from app.screens.requests.permission import PermissionScreen
 from app.text.invisible_characters import lookalikes
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
-from tests.app.screens.permission.examples import request
-from tests.app.screens.permission.sample_diffs import three_changes
+from tests.app.screens.requests.examples import request
+from tests.app.screens.requests.sample_diffs import three_changes
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 

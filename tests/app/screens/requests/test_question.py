@@ -9,11 +9,11 @@ from textual.app import App
 from agent.records.messages import ToolPart
 from agent.records.requests import Question, QuestionOption, QuestionReply
 from app.console.plain import parse_question_reply
-from app.screens.permission.question import QuestionScreen
+from app.screens.requests.question import QuestionScreen
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
 from tests.app.conftest import Running, Starter, configure
-from tests.app.screens.permission.examples import QUESTION
+from tests.app.screens.requests.examples import QUESTION
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

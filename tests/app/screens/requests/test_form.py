@@ -11,10 +11,10 @@ from textual.widgets import Input, Static
 
 from agent.records.json import Json, JsonObject
 from agent.records.requests import QuestionReply
-from app.screens.permission.form import FieldBox, FormScreen
+from app.screens.requests.form import FieldBox, FormScreen
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.conftest import Starter
-from tests.app.screens.permission.examples import FORM
+from tests.app.screens.requests.examples import FORM
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

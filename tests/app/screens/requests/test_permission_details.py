@@ -6,16 +6,18 @@ import pytest
 from textual.content import Content
 
 from agent.records.requests import EvaluatedNeed, PermissionNeed
-from app.screens.permission.details import (
+from app.screens.requests.permission_details import (
     VERDICT_WIDTH,
     always_text,
     hanging_indent,
     needs_text,
     scope_text,
 )
-from tests.app.screens.permission.examples import request
+from tests.app.screens.requests.examples import request
 
-LONG = "uv run pytest tests/app/screens/permission/test_screen.py -q -k 'long or wide' --maxfail=1"
+LONG = (
+    "uv run pytest tests/app/screens/requests/test_permission.py -q -k 'long or wide' --maxfail=1"
+)
 PATH = "/srv/" + "deep/" * 40 + "end"
 
 

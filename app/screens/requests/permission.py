@@ -19,7 +19,12 @@ from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source
 from app.screens.base.fitted import Fitted, Wrapped
 from app.screens.base.hints import KeyHints
 from app.screens.base.page import FluidText
-from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
+from app.screens.requests.permission_details import (
+    always_text,
+    hanging_indent,
+    needs_text,
+    scope_text,
+)
 from app.text.sanitize import sanitize
 from app.toolkit.app_of import app_of
 from app.widgets.input.field import CommandEditor, TextField

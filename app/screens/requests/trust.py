@@ -12,7 +12,7 @@ from textual.widgets import Static
 from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
-from app.screens.permission.screen import SCROLL_STEPS
+from app.screens.requests.permission import SCROLL_STEPS
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # not needed for the first frame

@@ -1,4 +1,4 @@
-"""Dialogs that ask the user: permissions, questions of the model, trust, and the list of rules.
+"""Dialogs for requests to the user: permissions, questions of the model, forms, trust.
 
 The path of an answer to a tool: the ``agent.permission`` service publishes a ``PermissionRequest``
 and waits; ``app.tui.request_dialogs`` shows a ``PermissionScreen`` for it; the screen closes with a

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Failed, ToolPart
-from app.screens.permission.screen import PermissionScreen
+from app.screens.requests.permission import PermissionScreen
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
