@@ -1,6 +1,6 @@
 """The front ends.
 
-- ``tui``: the Textual application, with its ``screens``, ``widgets``, ``theme`` and ``toolkit``;
+- ``tui``: the Textual application, with its ``screens``, ``widgets``, ``theme`` and ``terminal``;
 - ``cli``, ``console`` (``--plain``), ``acp`` (editors), ``server`` (HTTP): the other front ends;
 - ``session``: the state of a session, for all of them; ``remote``: a session on a server;
 - ``actions``: what a user can do, in the registry of ``commands``;

@@ -292,8 +292,8 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "pasted newlines": (
         "e2e/test_terminal.py::test_pasted_lines_are_one_prompt_with_and_without_markers",
-        "app/tui/test_key_parser.py::test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key",
-        "app/tui/test_key_parser.py::test_keys_after_enter_can_arrive_with_it",
+        "app/terminal/test_key_parser.py::test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key",
+        "app/terminal/test_key_parser.py::test_keys_after_enter_can_arrive_with_it",
     ),
     "wide characters": (
         "app/widgets/input/test_prompt.py::test_wide_characters_are_deleted_as_a_whole",
@@ -318,13 +318,13 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "invalid input bytes": (
         "e2e/test_bad_input.py::test_stray_bytes_do_no_harm",
-        "app/tui/test_key_parser.py::test_bytes_that_are_not_text_are_dropped",
+        "app/terminal/test_key_parser.py::test_bytes_that_are_not_text_are_dropped",
     ),
     "copying over ssh and in tmux": (
         "app/widgets/transcript/test_parts.py::test_selected_text_is_copied_without_gutter",
-        "app/tui/test_clipboard.py::test_the_osc_52_sequence_decodes_to_the_text",
-        "app/tui/test_clipboard.py::test_inside_tmux_the_sequence_is_sent_to_tmux_and_through_it",
-        "app/tui/test_clipboard.py::test_the_notice_reports_the_result_of_the_copy",
+        "app/terminal/test_clipboard.py::test_the_osc_52_sequence_decodes_to_the_text",
+        "app/terminal/test_clipboard.py::test_inside_tmux_the_sequence_is_sent_to_tmux_and_through_it",
+        "app/terminal/test_clipboard.py::test_the_notice_reports_the_result_of_the_copy",
         "e2e/test_display.py::test_without_a_clipboard_program_the_terminal_copies_the_text",
     ),
     "wide Markdown tables": (
@@ -334,13 +334,13 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/widgets/transcript/test_transcript.py::test_resize_and_theme_redraw_from_the_source",
     ),
     "keys in pieces, unasked replies, and no reported focus": (
-        "app/tui/test_key_parser.py::test_a_sequence_cut_at_any_byte_is_the_same",
+        "app/terminal/test_key_parser.py::test_a_sequence_cut_at_any_byte_is_the_same",
         "app/tui/test_lost_keys.py::test_typing_arrives_in_a_terminal_that_reports_no_focus",
     ),
     "newline keys and a lone escape": (
         "e2e/test_scripted_session.py::test_every_newline_key_inserts_a_newline",
-        "app/tui/test_key_parser.py::test_a_lone_escape_is_a_key_after_the_wait_or_with_the_next_key",
-        "app/tui/test_key_parser.py::test_a_sequence_in_single_bytes_is_one_key",
+        "app/terminal/test_key_parser.py::test_a_lone_escape_is_a_key_after_the_wait_or_with_the_next_key",
+        "app/terminal/test_key_parser.py::test_a_sequence_in_single_bytes_is_one_key",
     ),
     "queued messages": (
         "e2e/test_stopping.py::test_queued_messages_are_visible_and_arrive_once_in_order",

@@ -12,7 +12,7 @@ import queue
 import threading
 from typing import Any, cast
 
-from app.toolkit.input_lines import InputLines
+from app.terminal.input_lines import InputLines
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 """Codes of JSON-RPC 2.0."""

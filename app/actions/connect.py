@@ -25,8 +25,8 @@ from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
 from app.screens.code_login import CodeLoginScreen
 from app.screens.model import CONNECT_PREFIX, ModelList, ModelScreen
+from app.terminal.browser import browser_opener
 from app.text.units import count
-from app.toolkit.browser import browser_opener
 
 if TYPE_CHECKING:  # loads httpx2
     from agent.provider.device_login import LoginCode

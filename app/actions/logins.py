@@ -7,7 +7,7 @@ from typing import TypeVar
 from textual.screen import Screen
 
 from app.commands.context import ActionContext
-from app.toolkit.tasks import is_open
+from app.terminal.tasks import is_open
 
 ResultT = TypeVar("ResultT")
 

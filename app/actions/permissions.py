@@ -12,8 +12,8 @@ from app.screens.base.small_dialogs import ConfirmScreen
 from app.screens.permission_rules import PermissionsScreen, rule_rows
 from app.screens.requests.trust import TrustScreen
 from app.session.permission_mode import AUTO
+from app.terminal.tasks import is_open
 from app.text.sanitize import sanitize_line
-from app.toolkit.tasks import is_open
 
 if TYPE_CHECKING:  # imports the agent
     from agent.runtime.folder_controls import RulesState

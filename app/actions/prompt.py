@@ -7,7 +7,7 @@ from app.commands.registry import EDIT_QUEUED, SHELL, action
 from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
 from app.session.session_totals import queued_user_messages
-from app.toolkit.clipboard import save_clipboard_image
+from app.terminal.clipboard import save_clipboard_image
 from app.widgets.transcript.message_lines import user_text
 
 
@@ -42,7 +42,7 @@ async def stash(context: ActionContext, argument: str) -> None:
     keys=("<leader>e",),
 )
 async def editor(context: ActionContext, argument: str) -> None:
-    from app.toolkit.external_editor import edit_text  # few sessions open one
+    from app.terminal.external_editor import edit_text  # few sessions open one
 
     text = argument or context.prompt.expand_pastes(context.prompt.text)
     try:

@@ -17,8 +17,8 @@ from app.screens.servers import (
     lsp_text,
     server_rows,
 )
+from app.terminal.browser import browser_opener
 from app.text.sanitize import sanitize, sanitize_line
-from app.toolkit.browser import browser_opener
 
 LOGIN_THERE = "The browser would return to this machine: run opencode-py mcp auth {name} there."
 

@@ -8,9 +8,9 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.copy_mode import CopyModeScreen
 from app.screens.theme import ThemeScreen
+from app.terminal.driver import capture_mouse
+from app.terminal.tasks import show_dialog
 from app.theme.appearance import AUTO, DiffStyle, appearance_of, apply_appearance, choose_theme
-from app.toolkit.driver import capture_mouse
-from app.toolkit.tasks import show_dialog
 from app.widgets.sidebar import MIN_SCREEN_WIDTH, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}

@@ -12,7 +12,7 @@ from app.session.live import LiveSession
 from app.session.live_sessions import LiveSessions
 from app.session.notices import NoticeLog
 from app.session.permission_mode import PermissionModeCycle
-from app.toolkit.tasks import Tasks, show_dialog
+from app.terminal.tasks import Tasks, show_dialog
 from app.widgets.input.prompt import Prompt
 from app.widgets.transcript.paging import HistoryPager
 from app.widgets.transcript.transcript import Transcript

@@ -9,8 +9,8 @@ from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.screens.base.picker import Picker, Row
 from app.session.session_totals import delivery_time
+from app.terminal.tasks import Tasks
 from app.text.units import count
-from app.toolkit.tasks import Tasks
 
 DELIVERY_HINT = (("tab", "when to send"),)
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from app.screens.base.picker import Picker, Row
+from app.terminal.app_of import app_of
 from app.theme.appearance import AUTO, appearance_of, own_theme_of
-from app.toolkit.app_of import app_of
 
 
 class ThemeScreen(Picker):

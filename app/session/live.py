@@ -21,7 +21,7 @@ from app.startup.launch import LaunchOptions, named_session
 if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without
     from agent.bus import Subscription
     from agent.runtime.runtime import Runtime
-    from app.toolkit.tasks import Tasks
+    from app.terminal.tasks import Tasks
 
 
 FRAME_SECONDS = 1 / 60

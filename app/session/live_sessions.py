@@ -22,7 +22,7 @@ from app.text.units import duration, money
 if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without
     from agent.bus import Subscription
     from agent.runtime.runtime import Runtime
-    from app.toolkit.tasks import Tasks
+    from app.terminal.tasks import Tasks
 
 Request = PermissionRequest | Question
 State = Literal["working", "needs you", "done", "failed", "interrupted"]

@@ -14,11 +14,11 @@ from textual.signal import Signal
 from textual.theme import Theme
 
 from agent.records.frozen import frozen
+from app.terminal.app_of import app_of
+from app.terminal.driver import capture_mouse
 from app.text.file_links import NO_LINKS, FileLinks
 from app.text.sanitize import sanitize_line
 from app.theme import themes
-from app.toolkit.app_of import app_of
-from app.toolkit.driver import capture_mouse
 
 if TYPE_CHECKING:  # the first frame comes before the settings are read
     from agent.config.settings_schema import Config

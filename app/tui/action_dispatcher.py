@@ -15,7 +15,7 @@ from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.live_sessions import LiveSessions
 from app.session.permission_mode import PermissionModeCycle
-from app.toolkit.tasks import Tasks
+from app.terminal.tasks import Tasks
 from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
 from app.widgets.transcript.paging import HistoryPager

@@ -31,12 +31,12 @@ from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import Workspace, short_folder
 from app.startup.launch import LaunchOptions, load_runtime, own_command
 from app.startup.logs import start_log
+from app.terminal.clipboard import copy_and_notify
+from app.terminal.driver import TerminalDriver, can_paint, one_write
+from app.terminal.key_parser import TerminalBackground, colorfgbg_is_dark
 from app.text.file_links import file_links
 from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import has_few_colors, register
-from app.toolkit.clipboard import copy_and_notify
-from app.toolkit.driver import TerminalDriver, can_paint, one_write
-from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark
 from app.tui.type_ahead import Later, TypeAhead
 from app.widgets.home import HomeFacts
 from app.widgets.notice_line import SECONDS

@@ -19,9 +19,9 @@ from app.session.live import LiveSession, SessionFamily, family_of
 from app.session.live_sessions import LiveSessions, LiveState, Request
 from app.session.view import Change, SessionView
 from app.startup.launch import LaunchOptions
+from app.terminal.tasks import Tasks, show_dialog
 from app.text.file_links import FilePlace
 from app.theme import themes
-from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.custom_status_line import StatusCommand
 from app.tui.editor_server import RemoteControl
@@ -222,14 +222,14 @@ class Controller:
         await show_dialog(self._app, screen)
 
     def _open_pager(self, text: str) -> None:
-        from app.toolkit.external_editor import read_text  # as above
+        from app.terminal.external_editor import read_text  # as above
 
         self.tasks.spawn(read_text(self._app, text, self._env), "opening a pager")
 
     async def open_file(self, places: Sequence[FilePlace]) -> None:
         """Open one of *places* in the user's editor; several are listed to choose from."""
         from app.screens.base.picker import Picker, Row  # few sessions open one
-        from app.toolkit.external_editor import open_file
+        from app.terminal.external_editor import open_file
 
         if not places:
             self._app.notify("No file of the project is named here.", markup=False)

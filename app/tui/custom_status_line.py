@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.json import JsonObject
+from app.terminal.tasks import Tasks
 from app.text.sanitize import without_colors
-from app.toolkit.tasks import Tasks
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.runtime.runtime import Runtime

@@ -10,8 +10,8 @@ from agent.records.json import JsonObject
 from app.commands.registry import find
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
+from app.terminal.tasks import Tasks
 from app.text.sanitize import sanitize_line
-from app.toolkit.tasks import Tasks
 from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.notifier import Notices
 

@@ -10,8 +10,8 @@ from textual.screen import ModalScreen
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.live_sessions import LiveSessions
+from app.terminal.tasks import Tasks
 from app.text.units import count
-from app.toolkit.tasks import Tasks
 
 BACKGROUND_WINDOW = 3.0
 """Seconds within which a second press stops the background tasks too."""

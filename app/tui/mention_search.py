@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
-from app.toolkit.tasks import Tasks
+from app.terminal.tasks import Tasks
 
 MAX_RESOURCES = 5
 """Resources of MCP servers that are listed at once."""

@@ -8,9 +8,9 @@ from typing import Literal
 from textual.app import App
 
 from app.screens.base.small_dialogs import ErrorScreen
+from app.terminal.driver import tmux_passthrough, write_sequence
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.appearance import NotificationStyle, appearance_of
-from app.toolkit.driver import tmux_passthrough, write_sequence
 
 WARNING_SECONDS = 8.0
 """Seconds within which the same warning is shown once."""

@@ -7,7 +7,7 @@ from agent.records.errors import NoModelConnected, OpencodePyError
 from agent.records.messages import Delivery
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
-from app.toolkit.tasks import Tasks
+from app.terminal.tasks import Tasks
 
 
 @dataclass(slots=True, eq=False)

@@ -21,10 +21,10 @@ from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import lsp_summary, mcp_summary, workspace_of
 from app.session.live import LiveSession
 from app.startup.launch import LaunchOptions
+from app.terminal.tasks import Tasks, show_dialog
 from app.text.sanitize import sanitize
 from app.theme import themes
 from app.theme.appearance import apply_settings
-from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.editor_server import RemoteControl
 from app.tui.mention_search import MentionSearch

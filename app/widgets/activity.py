@@ -20,9 +20,9 @@ from agent.records.messages import (
     ToolPart,
 )
 from app.session.session_totals import queued_user_messages
+from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens
-from app.toolkit.app_of import app_of
 
 if TYPE_CHECKING:  # only for annotations
     from app.session.view import SessionView

@@ -14,10 +14,10 @@ from textual.widget import Widget
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
 from agent.records.frozen import frozen
+from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize_line
 from app.theme.appearance import DiffStyle, appearance_of
 from app.theme.themes import palette_of
-from app.toolkit.app_of import app_of
 from app.widgets.transcript.diff import diff_rows
 from app.widgets.transcript.lines import Line, Page, blank, gutter, make_line, wrap
 

@@ -15,9 +15,9 @@ from textual.theme import Theme
 from textual.widget import Widget
 
 from agent.records.blocks import Block, DiffBlock, Hunk
+from app.terminal.app_of import app_of
 from app.theme.appearance import appearance_of
 from app.theme.themes import DARK_PALETTE, Palette, palette_of
-from app.toolkit.app_of import app_of
 from app.widgets.transcript.blocks import BlockContext, draw_block
 from app.widgets.transcript.diff import diff_lines, title_line
 from app.widgets.transcript.lines import Line, Page, blank, make_line

@@ -16,10 +16,10 @@ from agent.records.messages import Completed, ToolPart
 from agent.session.api import BackgroundTaskStatus
 from app.session.folder_facts import LspSummary, McpSummary
 from app.session.view import Change, SessionView
+from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 from app.theme.appearance import appearance_of
-from app.toolkit.app_of import app_of
 from app.widgets.transcript.lines import cut
 
 MIN_SCREEN_WIDTH = 60

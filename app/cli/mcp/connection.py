@@ -13,8 +13,8 @@ from agent.mcp.token_store import TokenStore
 from agent.records.errors import ConfigError
 from app.cli.command_support import DONE, FAILED
 from app.cli.mcp.servers import read_servers
+from app.terminal.browser import browser_opener
 from app.text.sanitize import sanitize_line, without_colors
-from app.toolkit.browser import browser_opener
 
 CONNECT_SECONDS = 120.0
 """The longest time that a server can take to connect."""

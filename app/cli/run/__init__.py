@@ -451,7 +451,7 @@ async def _streamed(
 ) -> int:
     """Run the turns that a program asks for on standard input."""
     from app.cli.run.streamed_input import StreamedRun  # only for such programs
-    from app.toolkit.input_lines import InputLines  # as above
+    from app.terminal.input_lines import InputLines  # as above
 
     lines = InputLines(sys.stdin.fileno(), "prompts")
     writer = _claude_lines(arguments, ready.headless.runtime)

@@ -30,7 +30,7 @@ from agent.runtime.headless import DONE, FAILED, NOBODY_TO_ASK, HeadlessResult, 
 from app.cli.command_support import report
 from app.cli.run.foreign_formats import ClaudeLines
 from app.cli.run.prompt_input import prompt_of
-from app.toolkit.input_lines import InputLines
+from app.terminal.input_lines import InputLines
 
 MODES: Mapping[str, PermissionMode] = {
     "dontAsk": "ask",

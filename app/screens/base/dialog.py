@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize_line
-from app.toolkit.app_of import app_of
 
 ResultT = TypeVar("ResultT")
 

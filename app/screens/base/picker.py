@@ -21,8 +21,8 @@ from agent.records.frozen import frozen
 from app.screens.base.dialog import Dialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
+from app.terminal.tasks import Tasks, is_open, show_dialog
 from app.text.sanitize import sanitize
-from app.toolkit.tasks import Tasks, is_open, show_dialog
 from app.widgets.input.field import TextField
 
 if TYPE_CHECKING:  # only for annotations

@@ -25,8 +25,8 @@ from app.screens.requests.permission_details import (
     needs_text,
     scope_text,
 )
+from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize
-from app.toolkit.app_of import app_of
 from app.widgets.input.field import CommandEditor, TextField
 from app.widgets.permission_subject import PermissionSubject
 

@@ -21,9 +21,9 @@ from agent.session.review.reviewed_file import ReviewedFile
 from app.screens.base.dialog import Dialog
 from app.screens.base.hints import KeyHints
 from app.screens.base.picker import TwoColumnRow
+from app.terminal.tasks import Tasks, is_open
 from app.text.sanitize import sanitize_line
 from app.text.units import count
-from app.toolkit.tasks import Tasks, is_open
 from app.widgets.diff_pane import DiffPane, HunkLabels, PlacedComment
 from app.widgets.input.field import TextField
 from app.widgets.transcript.lines import cut

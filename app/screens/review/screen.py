@@ -33,9 +33,9 @@ from app.screens.review.timeline import (
     row_facts,
     timeline_rows,
 )
+from app.terminal.app_of import app_of
+from app.terminal.tasks import Tasks, is_open, show_dialog
 from app.text.sanitize import sanitize, sanitize_line
-from app.toolkit.app_of import app_of
-from app.toolkit.tasks import Tasks, is_open, show_dialog
 from app.widgets.input.field import TextField
 from app.widgets.transcript.transcript import Transcript
 

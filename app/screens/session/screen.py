@@ -22,8 +22,8 @@ from app.commands.registry import (
     parse_command,
 )
 from app.session.notices import Level, NoticeLog
+from app.terminal.painting import PaintedScreen
 from app.text.mentions import mention_of, typed_mention
-from app.toolkit.painting import PaintedScreen
 from app.widgets.home import Home, HomeFacts
 from app.widgets.input.field import TextArea
 from app.widgets.input.prompt import CompletionKey, Prompt

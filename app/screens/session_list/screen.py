@@ -19,11 +19,11 @@ from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.screens.base.picker import MAX_ROWS, Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.session.live_sessions import LiveSessions
+from app.terminal.app_of import app_of
+from app.terminal.tasks import Tasks, is_open, show_dialog
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import clock, count, day, money
-from app.toolkit.app_of import app_of
-from app.toolkit.tasks import Tasks, is_open, show_dialog
 from app.widgets.transcript.lines import cut
 
 if TYPE_CHECKING:  # imports the agent

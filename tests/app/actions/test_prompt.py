@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.screens.prompt_lists import prompt_row
+from app.terminal.external_editor import EditorError, editor_command, file_arguments, run_editor
 from app.text.file_links import FilePlace
-from app.toolkit.external_editor import EditorError, editor_command, file_arguments, run_editor
 from app.widgets.transcript.message_lines import user_text
 from tests.app.conftest import Starter
 

@@ -18,7 +18,7 @@ import app.screens
 import app.widgets
 from app.commands import keymap
 from app.commands.registry import Action, actions
-from app.toolkit.driver import ALT_ENTER
+from app.terminal.driver import ALT_ENTER
 from app.tui.app import OpencodeApp
 from app.widgets.input.prompt import NEWLINE_KEYS
 

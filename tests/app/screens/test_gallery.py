@@ -34,8 +34,8 @@ from app.screens.review.changes import REVERT, ChangesScreen, ReviewState, SentC
 from app.screens.servers import LoginScreen, LspScreen, McpScreen, lsp_text
 from app.screens.spending import spending_text
 from app.screens.usage import stats_text
+from app.terminal.tasks import Tasks
 from app.theme import themes
-from app.toolkit.tasks import Tasks
 from tests.app.screens.background_commands import info
 from tests.support.hosting import Host
 from tests.support.snapshots import assert_pictures

@@ -8,7 +8,7 @@ from textual import events
 from textual.widgets import Input
 
 from app.screens.pager import PagerScreen, PagerText
-from app.toolkit.external_editor import EditorError, read_text
+from app.terminal.external_editor import EditorError, read_text
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host

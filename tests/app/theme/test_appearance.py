@@ -10,9 +10,9 @@ from rich.segment import Segment
 from textual.color import Color
 
 from app.startup.launch import LaunchOptions, load_runtime
+from app.terminal.key_parser import TerminalBackground, colorfgbg_is_dark, is_dark
 from app.theme.appearance import appearance_of, set_terminal_background
 from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, load_themes, palette_of
-from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark, is_dark
 from app.tui.app import OpencodeApp
 from app.tui.notifier import notify_sequence
 from tests.app.conftest import Running, Starter

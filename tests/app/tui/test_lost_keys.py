@@ -13,7 +13,7 @@ from agent.runtime.runtime import Runtime
 from app.screens.help import HelpScreen
 from app.screens.undo import UndoScreen
 from app.startup.launch import LaunchOptions, load_runtime
-from app.toolkit.key_parser import EscapeBegun, EscapeTakenBack
+from app.terminal.key_parser import EscapeBegun, EscapeTakenBack
 from app.tui.app import OpencodeApp
 from tests.app.conftest import Running, Starter
 from tests.app.tui.typing_steps import messages, press_at_once

@@ -6,7 +6,7 @@ import threading
 
 from textual.drivers._writer_thread import WriterThread
 
-from app.toolkit.driver import TerminalOutput
+from app.terminal.driver import TerminalOutput
 
 GUARD = 20.0
 """Seconds after which a write is taken to hang: no figure."""

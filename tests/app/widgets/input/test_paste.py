@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from app.toolkit.clipboard import PNG, reader_commands, save_clipboard_image
+from app.terminal.clipboard import PNG, reader_commands, save_clipboard_image
 from app.widgets.input.prompt import MAX_CHARACTERS, MAX_LINES, PastedTexts, mentions_of_dropped
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer

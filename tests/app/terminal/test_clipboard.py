@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.screens.copy_mode import CopyModeScreen, CopyTranscript
-from app.toolkit.clipboard import MAX_OSC52_BYTES, clipboard_commands, osc52
+from app.terminal.clipboard import MAX_OSC52_BYTES, clipboard_commands, osc52
 from tests.app.conftest import Running, Starter
 from tests.app.screens.sample_session import opened, show_session
 from tests.support import records

@@ -9,8 +9,8 @@ from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.message import Message
 
-from app.toolkit.driver import ALT_ENTER
-from app.toolkit.key_parser import (
+from app.terminal.driver import ALT_ENTER
+from app.terminal.key_parser import (
     ALT_CHARACTERS,
     EscapeBegun,
     EscapeTakenBack,

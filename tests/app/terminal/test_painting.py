@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual.geometry import Region
 
-from app.toolkit.painting import RowsUpdate
+from app.terminal.painting import RowsUpdate
 from tests.app.conftest import Running, Starter
 from tests.app.screens.sample_session import show_session
 

@@ -24,7 +24,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.startup.raw_mode import restore_terminal, take_early_reader
-from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser, split_early
+from app.terminal.key_parser import ASK_BACKGROUND, KeyParser, split_early
 
 if TYPE_CHECKING:
     from queue import Queue

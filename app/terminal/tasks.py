@@ -13,7 +13,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from agent.records.errors import OpencodePyError
-from app.toolkit.app_of import app_of
+from app.terminal.app_of import app_of
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from textual.app import App
 
+from app.terminal.driver import tmux_passthrough, write_sequence
 from app.text.units import count
-from app.toolkit.driver import tmux_passthrough, write_sequence
 
 MAX_OSC52_BYTES = 74_994
 """The most bytes of text sent to a terminal: encoded, with OSC 52 around them, they are the 100,000

@@ -1,1 +1,0 @@
-"""Adapters for Textual and the terminal."""
