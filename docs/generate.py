@@ -67,8 +67,8 @@ def configuration() -> str:
 
 def keys_and_commands() -> str:
     """Return the page of all actions of the full screen, from the registry."""
-    from app.commands.keymap import FIXED, LEADER, display_key
-    from app.commands.registry import GROUPS, actions
+    from app.action_registry.keymap import FIXED, LEADER, display_key
+    from app.action_registry.registry import GROUPS, actions
 
     importlib.import_module("app.actions")
     lines = [

@@ -1,5 +1,7 @@
-"""The actions of the user interface. Importing this package registers them."""
+"""The actions of the full screen: slash commands, keys and palette entries. Importing this package
+registers them in ``app.action_registry``."""
 
+from app.action_registry.registry import actions as actions
 from app.actions import background as background
 from app.actions import goals as goals
 from app.actions import instructions as instructions
@@ -13,4 +15,3 @@ from app.actions import session as session
 from app.actions import usage as usage
 from app.actions import view as view
 from app.actions import worktrees as worktrees
-from app.commands.registry import actions as actions

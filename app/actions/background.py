@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from agent.records.events import SessionStatusChanged, ShellChanged
 from agent.records.messages import Idle, Running, Session, ToolPart
-from app.commands.context import ActionContext
-from app.commands.keymap import Keymap
-from app.commands.registry import DETACH, action
+from app.action_registry.context import ActionContext
+from app.action_registry.keymap import Keymap
+from app.action_registry.registry import DETACH, action
 from app.screens.background import BackgroundList, ShellScreen, shell_rows
 from app.screens.base.picker import Row, show_updated
 from app.session.live import LiveSession, family_of

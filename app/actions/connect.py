@@ -18,9 +18,9 @@ from agent.provider.own_server import base_url_of, check_server, server_id
 from agent.provider.transport.errors import key_fault
 from agent.records.errors import ConfigError, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
+from app.action_registry.context import ActionContext
 from app.actions.logins import with_login_screen
 from app.actions.model_picker import listed_models
-from app.commands.context import ActionContext
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
 from app.screens.code_login import CodeLoginScreen

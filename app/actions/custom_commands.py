@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError, ToolError
-from app.commands.context import ActionContext
-from app.commands.registry import Action, find_by_slash
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import Action, find_by_slash
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # not loaded for the first frame

@@ -1,7 +1,7 @@
 """Actions on work that goes on by itself: goals and repeated prompts."""
 
-from app.commands.context import ActionContext
-from app.commands.registry import action
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action
 
 
 @action(

@@ -10,8 +10,8 @@ from agent.records.errors import NothingToDo
 from agent.records.memory import MemoryOrigin
 from agent.records.messages import Completed, ToolPart
 from agent.records.requests import PermissionReply, PermissionRequest
-from app.commands.context import ActionContext
-from app.commands.registry import action
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.small_dialogs import TextScreen
 from app.screens.memory import memory_text

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from textual.screen import Screen
 
-from app.commands.context import ActionContext
+from app.action_registry.context import ActionContext
 from app.terminal.tasks import is_open
 
 ResultT = TypeVar("ResultT")

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from app.commands.context import ActionContext
-from app.commands.registry import action
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.model import fallback_text

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.permission.rules import ALWAYS, Rule
-from app.commands.context import BUSY, ActionContext
-from app.commands.registry import action
+from app.action_registry.context import BUSY, ActionContext
+from app.action_registry.registry import action
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen
 from app.screens.permission_rules import PermissionsScreen, rule_rows

@@ -12,8 +12,8 @@ from agent.installation import own_version
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
 from agent.records.sandbox import PROGRAM_SANDBOXES
-from app.commands.context import ActionContext
-from app.commands.registry import action, actions, find
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action, actions, find
 from app.screens.base.page import PageScreen
 from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.requests.permission_details import hanging_indent

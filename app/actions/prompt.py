@@ -2,8 +2,8 @@
 
 from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.messages import Delivery, UserMessage
-from app.commands.context import ActionContext
-from app.commands.registry import EDIT_QUEUED, SHELL, action
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import EDIT_QUEUED, SHELL, action
 from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
 from app.session.session_totals import queued_user_messages

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo
 from agent.records.messages import MessageWithParts, UserMessage
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action
 from app.actions.custom_commands import send_command
-from app.commands.context import ActionContext
-from app.commands.registry import action
 from app.session.named_changes import named_changes
 
 if TYPE_CHECKING:  # loads the agent

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from agent.mcp.records import ServerStatus
 from agent.records.errors import OpencodePyError
 from agent.records.events import McpChanged
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action
 from app.actions.logins import with_login_screen
-from app.commands.context import ActionContext
-from app.commands.registry import action
 from app.screens.base.picker import Row, show_updated
 from app.screens.servers import (
     LoginScreen,

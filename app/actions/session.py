@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.redact import all_secrets
 from agent.session.review.timeline import user_text
-from app.commands.context import ActionContext, with_session
-from app.commands.registry import action
+from app.action_registry.context import ActionContext, with_session
+from app.action_registry.registry import action
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.screen import ReviewChoice, ReviewScreen
 from app.screens.session_list.screen import SessionListScreen

@@ -4,8 +4,8 @@ from functools import partial
 
 from agent.records.errors import NothingToDo
 from agent.records.messages import Session
-from app.commands.context import ActionContext, with_session
-from app.commands.registry import action
+from app.action_registry.context import ActionContext, with_session
+from app.action_registry.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.spending import spending_page

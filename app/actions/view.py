@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from app.commands.context import ActionContext
-from app.commands.registry import action
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import action
 from app.screens.copy_mode import CopyModeScreen
 from app.screens.theme import ThemeScreen
 from app.terminal.driver import capture_mouse

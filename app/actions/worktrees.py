@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.errors import NothingToDo
+from app.action_registry.context import BUSY, ActionContext
+from app.action_registry.registry import action
 from app.actions.review import show_review
-from app.commands.context import BUSY, ActionContext
-from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen
 from app.text.sanitize import sanitize_line

@@ -12,7 +12,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from app.commands.registry import GROUPS, Action
+from app.action_registry.registry import GROUPS, Action
 from app.screens.base.dialog import Dialog
 from app.screens.base.hints import KeyHints
 from app.screens.base.page import FluidText

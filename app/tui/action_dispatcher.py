@@ -8,9 +8,9 @@ from typing import Literal
 
 from textual.app import App
 
-from app.commands import keymap
-from app.commands.context import ActionContext
-from app.commands.registry import Action, actions, find
+from app.action_registry import keymap
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import Action, actions, find
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.live_sessions import LiveSessions

@@ -10,8 +10,8 @@ from textual.app import App
 
 from agent.records import events
 from agent.records.messages import Part
+from app.action_registry.registry import find
 from app.actions import actions
-from app.commands.registry import find
 from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import short_folder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError
 from agent.records.json import JsonObject
-from app.commands.registry import find
+from app.action_registry.registry import find
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.terminal.tasks import Tasks

@@ -13,9 +13,9 @@ from textual.app import App
 
 from agent.records.errors import NothingToDo, OpencodePyError, SessionNotFound
 from agent.records.events import Event, LspChanged, McpChanged
+from app.action_registry.registry import actions, provide
 from app.actions.background import detach_key
 from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
-from app.commands.registry import actions, provide
 from app.screens.requests.trust import TrustScreen
 from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import lsp_summary, mcp_summary, workspace_of

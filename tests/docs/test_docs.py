@@ -19,11 +19,11 @@ from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
 from agent.session import goals
 from agent.skills import Skills
+from app.action_registry.keymap import LEADER
 from app.actions import actions
 from app.cli import foreign_flags
 from app.cli.main import COMMANDS
 from app.cli.run import writers
-from app.commands.keymap import LEADER
 from app.theme.themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import InstalledProgram, ServerThread

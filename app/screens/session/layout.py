@@ -7,7 +7,7 @@ show.
 from collections.abc import Sequence
 
 from agent.records.frozen import frozen
-from app.commands.registry import Action
+from app.action_registry.registry import Action
 from app.session.notices import NoticeLog
 from app.widgets.activity import ActivityLine
 from app.widgets.completion_list import CompletionList, SlashEntry

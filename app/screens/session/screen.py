@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 from textual.widget import AwaitMount
 
-from app.commands.registry import (
+from app.action_registry.registry import (
     EDIT_QUEUED,
     Action,
     find,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.registry import find_by_slash
+from app.action_registry.registry import find_by_slash
 from app.screens.base.picker import Picker
 from app.screens.help import HelpScreen
 from tests.app.conftest import Running, Starter

@@ -1,6 +1,6 @@
 """``!`` and ``/btw`` on the screen."""
 
-from app.commands.registry import SHELL, parse_command
+from app.action_registry.registry import SHELL, parse_command
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Failure, Hold, Text, answer

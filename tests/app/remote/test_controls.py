@@ -9,7 +9,7 @@ import pytest
 from agent.permission.rules import ALWAYS
 from agent.runtime.runtime import Runtime
 from agent.store import queries
-from app.commands.registry import ORDER, find
+from app.action_registry.registry import ORDER, find
 from app.tui.action_dispatcher import NOT_AT_OPENCODE, ONLY_WHERE_IT_RUNS
 from tests.app.conftest import Running
 from tests.app.remote.conftest import Attach

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.action_registry.registry import near_command
 from app.actions import actions
-from app.commands.registry import near_command
 from app.screens.help import HelpScreen, help_text
 from tests.app.conftest import Starter
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from app.action_registry.keymap import build
+from app.action_registry.registry import GROUPS
 from app.actions import actions
-from app.commands.keymap import build
-from app.commands.registry import GROUPS
 from app.screens.base.picker import Row
 from app.screens.help import PaletteScreen, action_row, rank
 from tests.app.conftest import Running, Starter

@@ -1,7 +1,7 @@
 """The keymap made of the registry's actions."""
 
+from app.action_registry import keymap
 from app.actions import actions
-from app.commands import keymap
 
 
 def test_the_default_keys_have_no_conflicts() -> None:

@@ -8,8 +8,8 @@ from textual import events
 from textual.screen import Screen
 from textual.widgets import Input
 
-from app.commands.context import ActionContext
-from app.commands.registry import Action
+from app.action_registry.context import ActionContext
+from app.action_registry.registry import Action
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ApiKeyScreen, ConfirmScreen
 from app.screens.help import HelpScreen

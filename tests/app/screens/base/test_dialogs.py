@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 
 import app.screens
-from app.commands.registry import actions
+from app.action_registry.registry import actions
 from app.screens.base.dialog import Dialog
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row

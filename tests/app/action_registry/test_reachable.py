@@ -16,8 +16,8 @@ from textual.keys import KEY_ALIASES, _character_to_key
 import app.actions
 import app.screens
 import app.widgets
-from app.commands import keymap
-from app.commands.registry import Action, actions
+from app.action_registry import keymap
+from app.action_registry.registry import Action, actions
 from app.terminal.driver import ALT_ENTER
 from app.tui.app import OpencodeApp
 from app.widgets.input.prompt import NEWLINE_KEYS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from agent.records.frozen import frozen
 
 if TYPE_CHECKING:  # not loaded for the first frame
-    from app.commands.context import ActionContext
+    from app.action_registry.context import ActionContext
     from app.session.live import LiveSession
     from app.widgets.input.prompt import Prompt
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
 from agent.records.frozen import frozen
-from app.commands.registry import Action
+from app.action_registry.registry import Action
 
 LEADER = "ctrl+x"
 LEADER_SECONDS = 2.0

@@ -1,1 +1,0 @@
-"""Commands: the registry of actions, the key map and what an action can use."""
