@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from agent.records.events import PartDelta
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from bench.table import Row, ms
 from bench.testbed import Testbed, cpu, settle
 from tests.support.records import SESSION, open_assistant, reasoning, snapshot, text_part

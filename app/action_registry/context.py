@@ -8,10 +8,10 @@ from textual.screen import Screen
 
 from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Session
-from app.session.live import LiveSession
-from app.session.live_sessions import LiveSessions
-from app.session.notices import NoticeLog
-from app.session.permission_mode import PermissionModeCycle
+from app.session_state.live import LiveSession
+from app.session_state.live_sessions import LiveSessions
+from app.session_state.notices import NoticeLog
+from app.session_state.permission_mode import PermissionModeCycle
 from app.terminal.tasks import Tasks, show_dialog
 from app.widgets.input.prompt import Prompt
 from app.widgets.transcript.paging import HistoryPager

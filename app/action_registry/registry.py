@@ -12,7 +12,7 @@ from agent.records.frozen import frozen
 
 if TYPE_CHECKING:  # not loaded for the first frame
     from app.action_registry.context import ActionContext
-    from app.session.live import LiveSession
+    from app.session_state.live import LiveSession
     from app.widgets.input.prompt import Prompt
 
 Handler = Callable[["ActionContext", str], Awaitable[None]]

@@ -10,8 +10,8 @@ from app.action_registry.keymap import Keymap
 from app.action_registry.registry import DETACH, action
 from app.screens.background import BackgroundList, ShellScreen, shell_rows
 from app.screens.base.picker import Row, show_updated
-from app.session.live import LiveSession, family_of
-from app.session.view import SessionView
+from app.session_state.live import LiveSession, family_of
+from app.session_state.view import SessionView
 from app.text.units import count
 from app.widgets.input.prompt import Prompt
 

@@ -16,7 +16,7 @@ from app.screens.base.page import PageScreen
 from app.screens.base.small_dialogs import TextScreen
 from app.screens.memory import memory_text
 from app.screens.requests.permission import PermissionScreen
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
 
 SCOPES = {"yours": "yours", "config": "from the settings", "project": "from the project"}

@@ -11,7 +11,7 @@ from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen
 from app.screens.permission_rules import PermissionsScreen, rule_rows
 from app.screens.requests.trust import TrustScreen
-from app.session.permission_mode import AUTO
+from app.session_state.permission_mode import AUTO
 from app.terminal.tasks import is_open
 from app.text.sanitize import sanitize_line
 

@@ -9,7 +9,7 @@ from agent.records.messages import MessageWithParts, UserMessage
 from app.action_registry.context import ActionContext
 from app.action_registry.registry import action
 from app.actions.custom_commands import send_command
-from app.session.named_changes import named_changes
+from app.session_state.named_changes import named_changes
 
 if TYPE_CHECKING:  # loads the agent
     from agent.records.review_comment import ReviewComment

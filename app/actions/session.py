@@ -13,7 +13,7 @@ from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.screen import ReviewChoice, ReviewScreen
 from app.screens.session_list.screen import SessionListScreen
 from app.screens.undo import UndoScreen
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads the agent package

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent.records.errors import NothingToDo
 from app.console.more_commands import Command, Console
-from app.session.named_changes import named_changes
+from app.session_state.named_changes import named_changes
 
 UNTIL_STOPPED = "It is repeated here until ctrl+c."
 MAX_LISTED = 20

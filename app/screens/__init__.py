@@ -1,1 +1,1 @@
-"""The screens and dialogs: base/, session/, session_list/, requests/, review/; others flat."""
+"""The screens and dialogs: base/, main/, session_list/, requests/, review/; others flat."""

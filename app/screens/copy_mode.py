@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from app.screens.base.hints import KeyHints
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.selection import copied_text
 from app.widgets.transcript.transcript import Transcript

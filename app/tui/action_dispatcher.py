@@ -11,10 +11,10 @@ from textual.app import App
 from app.action_registry import keymap
 from app.action_registry.context import ActionContext
 from app.action_registry.registry import Action, actions, find
-from app.screens.session.screen import SessionScreen
-from app.session.live import LiveSession
-from app.session.live_sessions import LiveSessions
-from app.session.permission_mode import PermissionModeCycle
+from app.screens.main.screen import SessionScreen
+from app.session_state.live import LiveSession
+from app.session_state.live_sessions import LiveSessions
+from app.session_state.permission_mode import PermissionModeCycle
 from app.terminal.tasks import Tasks
 from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender

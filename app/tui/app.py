@@ -27,8 +27,8 @@ from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.screens.base.dialog import QUIET_SECONDS
-from app.screens.session.screen import SessionScreen
-from app.session.folder_facts import Workspace, short_folder
+from app.screens.main.screen import SessionScreen
+from app.session_state.folder_facts import Workspace, short_folder
 from app.startup.launch import LaunchOptions, load_runtime, own_command
 from app.startup.logs import start_log
 from app.terminal.clipboard import copy_and_notify
@@ -63,7 +63,7 @@ class OpencodeApp(App[int]):
 
     TITLE = "opencode-py"
     # Read before the first screen, so that its rules are parsed once.
-    CSS_PATH = str(Path(__file__).parents[1] / "screens" / "session" / "session.tcss")
+    CSS_PATH = str(Path(__file__).parents[1] / "screens" / "main" / "main.tcss")
     ENABLE_COMMAND_PALETTE = False  # the palette is a screen of this program
     HORIZONTAL_BREAKPOINTS = _WIDTH_CLASSES
     VERTICAL_BREAKPOINTS = _HEIGHT_CLASSES

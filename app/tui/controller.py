@@ -12,12 +12,12 @@ from agent.records import events
 from agent.records.messages import Part
 from app.action_registry.registry import find
 from app.actions import actions
-from app.screens.session.layout import create_widgets
-from app.screens.session.screen import SessionScreen
-from app.session.folder_facts import short_folder
-from app.session.live import LiveSession, SessionFamily, family_of
-from app.session.live_sessions import LiveSessions, LiveState, Request
-from app.session.view import Change, SessionView
+from app.screens.main.layout import create_widgets
+from app.screens.main.screen import SessionScreen
+from app.session_state.folder_facts import short_folder
+from app.session_state.live import LiveSession, SessionFamily, family_of
+from app.session_state.live_sessions import LiveSessions, LiveState, Request
+from app.session_state.view import Change, SessionView
 from app.startup.launch import LaunchOptions
 from app.terminal.tasks import Tasks, show_dialog
 from app.text.file_links import FilePlace

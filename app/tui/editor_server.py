@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from agent.records.errors import OpencodePyError
 from agent.records.json import JsonObject
 from app.action_registry.registry import find
-from app.screens.session.screen import SessionScreen
-from app.session.live import LiveSession
+from app.screens.main.screen import SessionScreen
+from app.session_state.live import LiveSession
 from app.terminal.tasks import Tasks
 from app.text.sanitize import sanitize_line
 from app.tui.action_dispatcher import ActionDispatcher

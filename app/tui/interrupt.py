@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from textual.app import App
 from textual.screen import ModalScreen
 
-from app.screens.session.screen import SessionScreen
-from app.session.live import LiveSession
-from app.session.live_sessions import LiveSessions
+from app.screens.main.screen import SessionScreen
+from app.session_state.live import LiveSession
+from app.session_state.live_sessions import LiveSessions
 from app.terminal.tasks import Tasks
 from app.text.units import count
 

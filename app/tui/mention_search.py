@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from app.screens.session.screen import SessionScreen
-from app.session.live import LiveSession
+from app.screens.main.screen import SessionScreen
+from app.session_state.live import LiveSession
 from app.terminal.tasks import Tasks
 
 MAX_RESOURCES = 5

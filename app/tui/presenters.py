@@ -11,12 +11,12 @@ from agent.records.background import ShellInfo
 from agent.records.errors import ModelNotFound
 from agent.records.json import JsonObject
 from agent.records.messages import Session
-from app.screens.session.screen import SessionScreen
-from app.session.folder_facts import Workspace, short_folder
-from app.session.live import LiveSession
-from app.session.live_sessions import LiveSessions
-from app.session.session_totals import cache_hit_rate, context_used, session_cost
-from app.session.view import NO_CHANGE, Change
+from app.screens.main.screen import SessionScreen
+from app.session_state.folder_facts import Workspace, short_folder
+from app.session_state.live import LiveSession
+from app.session_state.live_sessions import LiveSessions
+from app.session_state.session_totals import cache_hit_rate, context_used, session_cost
+from app.session_state.view import NO_CHANGE, Change
 from app.startup.launch import LaunchOptions
 from app.tui.custom_status_line import StatusCommand
 from app.tui.notifier import TerminalNotifier

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from agent.records.errors import NoModelConnected, OpencodePyError
 from agent.records.messages import Delivery
-from app.screens.session.screen import SessionScreen
-from app.session.live import LiveSession
+from app.screens.main.screen import SessionScreen
+from app.session_state.live import LiveSession
 from app.terminal.tasks import Tasks
 
 

@@ -8,7 +8,7 @@ from textual.app import App
 from agent.records.requests import PermissionReply, Question, QuestionReply
 from app.screens.requests.permission import Outcome, PermissionScreen
 from app.screens.requests.question import QuestionDialog, QuestionOutcome, QuestionScreen
-from app.session.live_sessions import LiveSessions, Request
+from app.session_state.live_sessions import LiveSessions, Request
 
 Reply = PermissionReply | QuestionReply
 

@@ -16,10 +16,10 @@ from agent.records.events import Event, LspChanged, McpChanged
 from app.action_registry.registry import actions, provide
 from app.actions.background import detach_key
 from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
+from app.screens.main.screen import SessionScreen
 from app.screens.requests.trust import TrustScreen
-from app.screens.session.screen import SessionScreen
-from app.session.folder_facts import lsp_summary, mcp_summary, workspace_of
-from app.session.live import LiveSession
+from app.session_state.folder_facts import lsp_summary, mcp_summary, workspace_of
+from app.session_state.live import LiveSession
 from app.startup.launch import LaunchOptions
 from app.terminal.tasks import Tasks, show_dialog
 from app.text.sanitize import sanitize

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from agent.records.frozen import frozen
 from app.screens.base.dialog import LATER_KEY, AutoDialog
-from app.screens.session.screen import SessionScreen
+from app.screens.main.screen import SessionScreen
 from app.terminal.app_of import app_of
 from app.widgets.input.held_keys import TypedEvent, copy_of
 from app.widgets.input.prompt import NEWLINE_KEYS

@@ -19,13 +19,13 @@ from agent.records.messages import (
     SessionStatus,
     ToolPart,
 )
-from app.session.session_totals import queued_user_messages
+from app.session_state.session_totals import queued_user_messages
 from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens
 
 if TYPE_CHECKING:  # only for annotations
-    from app.session.view import SessionView
+    from app.session_state.view import SessionView
 
 FRAMES = "◐◓◑◒"
 FRAME_SECONDS = 1 / 8

@@ -7,13 +7,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from agent.records.frozen import frozen
-from app.session.folder_facts import Workspace
+from app.session_state.folder_facts import Workspace
 from app.text.sanitize import sanitize
 from app.text.units import count, day
 
 if TYPE_CHECKING:  # only for annotations
     from agent.records.messages import Session
-    from app.session.live import LiveSession
+    from app.session_state.live import LiveSession
     from app.startup.launch import LaunchOptions
 
 NO_MODEL = "no model is connected yet"

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from app.session.notices import Level, NoticeLog
+from app.session_state.notices import Level, NoticeLog
 from app.text.sanitize import sanitize
 from app.text.units import count
 

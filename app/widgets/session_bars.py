@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from app.session.live import SessionFamily
-from app.session.live_sessions import GLYPHS, LiveState, State
+from app.session_state.live import SessionFamily
+from app.session_state.live_sessions import GLYPHS, LiveState, State
 from app.text.sanitize import sanitize_line
 from app.widgets.transcript.lines import cut
 

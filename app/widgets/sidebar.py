@@ -14,8 +14,8 @@ from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.frozen import frozen
 from agent.records.messages import Completed, ToolPart
 from agent.session.api import BackgroundTaskStatus
-from app.session.folder_facts import LspSummary, McpSummary
-from app.session.view import Change, SessionView
+from app.session_state.folder_facts import LspSummary, McpSummary
+from app.session_state.view import Change, SessionView
 from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
@@ -222,7 +222,7 @@ class Sidebar(VerticalScroll, can_focus=False):
     """Shows a ``SidebarContent``.
 
     Its visibility depends on the width of the screen, the user's preference, and whether
-    there is a session (see ``session.tcss``).
+    there is a session (see ``main.tcss``).
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's parameter

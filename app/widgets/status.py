@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from agent.records.frozen import frozen
-from app.session.folder_facts import LspSummary, McpSummary
+from app.session_state.folder_facts import LspSummary, McpSummary
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count, money, tokens
 

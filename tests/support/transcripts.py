@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from agent.records.blocks import ShellBlock
 from agent.records.events import Event, PartDelta
 from agent.records.messages import MessageWithParts, TextPart
-from app.session.view import NO_CHANGE, SessionView
+from app.session_state.view import NO_CHANGE, SessionView
 from app.theme import themes
 from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (

@@ -23,7 +23,7 @@ from app.cli.command_support import (
 )
 from app.cli.parser import add_mode_options
 from app.cli.run.standard_input import StandardInput
-from app.session.prompt_preparation import STOPPED, PromptPreparation
+from app.session_state.prompt_preparation import STOPPED, PromptPreparation
 from app.startup.launch import pause_gc, resume_gc
 
 if TYPE_CHECKING:

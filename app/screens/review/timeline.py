@@ -44,8 +44,8 @@ from agent.session.review.timeline import (
     user_text,
 )
 from agent.store.store import Store
-from app.session.session_totals import hit_rate
-from app.session.view import SessionView
+from app.session_state.session_totals import hit_rate
+from app.session_state.view import SessionView
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, duration, money, tokens

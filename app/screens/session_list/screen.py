@@ -18,7 +18,7 @@ from agent.records.frozen import frozen
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.screens.base.picker import MAX_ROWS, Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
-from app.session.live_sessions import LiveSessions
+from app.session_state.live_sessions import LiveSessions
 from app.terminal.app_of import app_of
 from app.terminal.tasks import Tasks, is_open, show_dialog
 from app.text.excerpt import excerpt

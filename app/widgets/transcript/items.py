@@ -39,8 +39,8 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
-from app.session.session_totals import queued_label, report_label
-from app.session.view import Entry, SessionView
+from app.session_state.session_totals import queued_label, report_label
+from app.session_state.view import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from agent.records.messages import AssistantMessage, ReasoningPart, ReportPart, TextPart, ToolPart
-from app.session.view import Change, Entry, SessionView
+from app.session_state.view import Change, Entry, SessionView
 from app.widgets.transcript.items import (
     NO_NESTED,
     Item,

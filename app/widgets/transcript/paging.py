@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from agent.records.events import Event
-from app.session.live import LiveSession
-from app.session.view import Change, SessionView
+from app.session_state.live import LiveSession
+from app.session_state.view import Change, SessionView
 from app.widgets.transcript.transcript import Transcript
 
 PAGE_SIZE = 400

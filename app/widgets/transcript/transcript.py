@@ -23,7 +23,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from agent.records.messages import AssistantMessage, Part, TextPart
-from app.session.view import Change, SessionView
+from app.session_state.view import Change, SessionView
 from app.text.file_links import FilePlace
 from app.theme.appearance import appearance_of
 from app.theme.themes import palette_of

@@ -6,7 +6,7 @@ from app.action_registry.keymap import build
 from app.action_registry.registry import GROUPS, ORDER, action, find_by_slash, parse_command
 from app.actions import actions
 from app.screens.help import help_text
-from app.screens.session.layout import slash_entries
+from app.screens.main.layout import slash_entries
 from app.widgets.completion_list import SlashEntry, matching_commands
 from tests.app.conftest import Starter
 

@@ -6,7 +6,7 @@ from agent.records.background import BackgroundTask, BackgroundTaskState
 from agent.records.blocks import SubtaskBlock
 from agent.records.messages import Idle, ToolPart
 from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from tests.app.conftest import Starter
 from tests.support import records
 from tests.support.model_server import ModelServer

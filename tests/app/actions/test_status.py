@@ -9,7 +9,7 @@ import pytest
 from agent.records.blocks import TodoItem
 from app.action_registry.registry import find_by_slash
 from app.actions.program import effort_in_use, notice_facts, todo_text
-from app.session.notices import NoticeLog
+from app.session_state.notices import NoticeLog
 from tests.app.conftest import Starter
 from tests.support.harness import MODEL, open_harness
 from tests.support.model_server import ModelServer

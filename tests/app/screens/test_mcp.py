@@ -12,7 +12,7 @@ from agent.mcp.records import Prompt, PromptArgument, Resource, Server, ServerSt
 from agent.records.errors import ToolError
 from app.actions.custom_commands import prompt_arguments
 from app.screens.servers import McpScreen, ServerScreen, server_row, server_rows
-from app.session.folder_facts import McpSummary, mcp_summary
+from app.session_state.folder_facts import McpSummary, mcp_summary
 from app.widgets.status import Status, status_text
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.conftest import Starter, configure

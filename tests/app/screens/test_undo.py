@@ -7,7 +7,7 @@ import pytest
 from agent.records.events import SessionUpdated
 from agent.session.undo import UndoFile, UndoPlan
 from app.screens.undo import UndoChoice, UndoScreen
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from tests.support.hosting import Host
 from tests.support.records import snapshot, user
 from tests.support.snapshots import assert_pictures, screen_text

@@ -29,7 +29,7 @@ from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.prompt_lists import PromptsScreen
 from app.screens.requests.permission import PermissionScreen
 from app.screens.requests.question import QuestionScreen
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page

@@ -8,7 +8,7 @@ from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply
 from app.screens.requests.permission import PermissionScreen
 from app.screens.requests.question import QuestionScreen
-from app.session.live_sessions import LiveState
+from app.session_state.live_sessions import LiveState
 from app.tui.app import OpencodeApp
 from app.widgets.session_bars import LiveStrip, strip_text
 from tests.app.conftest import Running, Starter

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.session.folder_facts import Workspace
+from app.session_state.folder_facts import Workspace
 from app.widgets.home import HomeFacts, home_text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.requests import PermissionMode
-from app.session.permission_mode import PermissionModeCycle
+from app.session_state.permission_mode import PermissionModeCycle
 from app.widgets.status import Status, status_text
 from tests.app.conftest import Running, Starter, configure
 from tests.support.harness import MODEL

@@ -9,8 +9,8 @@ from agent.lsp.connection import LspStatus
 from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
 from agent.records.events import TodoUpdated
-from app.session.folder_facts import LspSummary, McpSummary, lsp_summary
-from app.session.view import NO_CHANGE, SessionView
+from app.session_state.folder_facts import LspSummary, McpSummary, lsp_summary
+from app.session_state.view import NO_CHANGE, SessionView
 from app.widgets.sidebar import WIDTH, ChangedFiles, Sidebar, SidebarContent, sidebar_text
 from app.widgets.status import Status
 from app.widgets.status import status_text as status_line

@@ -11,7 +11,7 @@ from agent.bus import Subscription
 from agent.records.events import Event
 from agent.records.messages import Session
 from agent.session.api import SessionSnapshot
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from tests.support.after_turn import trial
 from tests.support.counting_loop import CountingLoop, run
 from tests.support.harness import Harness, open_harness

@@ -3,7 +3,7 @@ two."""
 
 import pytest
 
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.theme.appearance import appearance_of
 from tests.app.conftest import Starter
 from tests.app.screens.sample_session import show_session

@@ -17,7 +17,7 @@ from agent.records.events import (
     QueueChanged,
 )
 from agent.records.messages import Busy, UserMessage
-from app.session.view import NO_CHANGE, SessionView
+from app.session_state.view import NO_CHANGE, SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from agent.records.events import MessageRemoved, MessageUpdated
 from agent.records.messages import MessageWithParts, TextPart
-from app.session.view import KEPT_MESSAGES, MAX_MESSAGES, SessionView
+from app.session_state.view import KEPT_MESSAGES, MAX_MESSAGES, SessionView
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Starter
 from tests.support import records

@@ -7,7 +7,7 @@ from textual.selection import Selection
 
 from agent.records.blocks import CodeBlock, ShellBlock
 from agent.records.messages import Busy, ErrorInfo, RetryPart, SubtaskPart
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
     SESSION,

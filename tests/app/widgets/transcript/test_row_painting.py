@@ -6,7 +6,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.theme import themes
 from tests.support.records import snapshot
 from tests.support.transcripts import SIZE, TranscriptApp, grow, history, streaming

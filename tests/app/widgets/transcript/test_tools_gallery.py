@@ -19,7 +19,7 @@ from agent.records.blocks import (
 )
 from agent.records.decisions import Decision, DecisionSource, Verdict, VerdictAnswer
 from agent.records.messages import Part, Running, ToolState
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block
 from app.widgets.transcript.lines import Page

@@ -9,7 +9,7 @@ from agent.records.blocks import ShellBlock
 from agent.records.events import (
     PartUpdated,
 )
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 from app.theme import themes
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import KEPT_AROUND, MAX_CACHED, Layout

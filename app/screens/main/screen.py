@@ -21,7 +21,7 @@ from app.action_registry.registry import (
     near_command,
     parse_command,
 )
-from app.session.notices import Level, NoticeLog
+from app.session_state.notices import Level, NoticeLog
 from app.terminal.painting import PaintedScreen
 from app.text.mentions import mention_of, typed_mention
 from app.widgets.home import Home, HomeFacts
@@ -30,8 +30,8 @@ from app.widgets.input.prompt import CompletionKey, Prompt
 from app.widgets.status import StatusLine, agent_tone
 
 if TYPE_CHECKING:  # not needed for the first frame
-    from app.screens.session.layout import SessionWidgets
-    from app.session.view import Change, SessionView
+    from app.screens.main.layout import SessionWidgets
+    from app.session_state.view import Change, SessionView
     from app.widgets.transcript.transcript import Transcript
 
 

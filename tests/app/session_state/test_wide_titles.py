@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from agent.records.messages import Session
-from app.session.live import SessionFamily
+from app.session_state.live import SessionFamily
 from app.widgets.session_bars import breadcrumbs_text
 from tests.app.conftest import Starter
 from tests.support import records

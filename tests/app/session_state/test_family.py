@@ -9,8 +9,8 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.events import PermissionAsked, PermissionReplied
 from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
-from app.session.live import SessionFamily
-from app.session.view import SessionView
+from app.session_state.live import SessionFamily
+from app.session_state.view import SessionView
 from app.widgets.session_bars import breadcrumbs_text
 from app.widgets.transcript.transcript import Transcript
 from tests.app.conftest import Running, Starter

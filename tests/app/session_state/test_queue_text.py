@@ -3,7 +3,7 @@
 import pytest
 
 from agent.records.messages import Busy, Delivery, Idle, Retry, SessionStatus
-from app.session.session_totals import queued_label
+from app.session_state.session_totals import queued_label
 
 
 @pytest.mark.parametrize(

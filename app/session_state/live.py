@@ -14,8 +14,8 @@ from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Idle, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
-from app.session.prompt_preparation import PromptPreparation
-from app.session.view import NO_CHANGE, Change, SessionView
+from app.session_state.prompt_preparation import PromptPreparation
+from app.session_state.view import NO_CHANGE, Change, SessionView
 from app.startup.launch import LaunchOptions, named_session
 
 if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without

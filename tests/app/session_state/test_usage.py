@@ -2,8 +2,8 @@
 
 from agent.records.messages import ErrorInfo, MessageWithParts
 from agent.records.usage import Usage
-from app.session.session_totals import context_used
-from app.session.view import SessionView
+from app.session_state.session_totals import context_used
+from app.session_state.view import SessionView
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.records import assistant, open_assistant, snapshot, text_part, user

@@ -1,6 +1,6 @@
 """The notices of a run: counted, each once, and those that last until they are fixed."""
 
-from app.session.notices import MAX_KEPT, NoticeLog
+from app.session_state.notices import MAX_KEPT, NoticeLog
 
 
 def test_a_repeated_notice_is_one_with_a_number() -> None:

@@ -10,7 +10,7 @@ from agent.records.messages import (
     SessionStatus,
 )
 from agent.records.usage import Usage
-from app.session.view import SessionView
+from app.session_state.view import SessionView
 
 NOT_SENT = "not sent"
 """The state of a queued message while no turn runs that would pick it up."""

@@ -37,7 +37,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionRequest, Question
 from agent.session.api import SessionSnapshot
-from app.session.view import KEPT_MESSAGES, MAX_MESSAGES, Change, SessionView
+from app.session_state.view import KEPT_MESSAGES, MAX_MESSAGES, Change, SessionView
 from tests.support.records import (
     SESSION,
     assistant,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from agent.records.frozen import frozen
 from app.action_registry.registry import Action
-from app.session.notices import NoticeLog
+from app.session_state.notices import NoticeLog
 from app.widgets.activity import ActivityLine
 from app.widgets.completion_list import CompletionList, SlashEntry
 from app.widgets.notice_line import NoticeLine

@@ -1,1 +1,0 @@
-"""The state of a session for front ends: snapshots and events, without Textual."""
