@@ -302,9 +302,9 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/widgets/transcript/test_parts.py::test_a_mouse_selection_over_wide_characters",
         "app/widgets/transcript/test_markdown.py::test_table_columns_are_aligned_in_cells",
         "e2e/test_display.py::test_a_click_on_a_wide_character_places_the_cursor_beside_it",
-        "app/session_state/test_wide_titles.py::test_a_list_of_sessions_keeps_its_columns",
-        "app/session_state/test_wide_titles.py::test_the_breadcrumbs_are_as_wide_as_the_screen",
-        "app/session_state/test_wide_titles.py::test_a_question_about_a_file_with_a_wide_name_keeps_its_frame",
+        "app/widgets/test_wide_titles.py::test_a_list_of_sessions_keeps_its_columns",
+        "app/widgets/test_wide_titles.py::test_the_breadcrumbs_are_as_wide_as_the_screen",
+        "app/widgets/test_wide_titles.py::test_a_question_about_a_file_with_a_wide_name_keeps_its_frame",
         "app/cli/test_session.py::test_columns_are_aligned_with_their_headings",
     ),
     "narrow terminals": (

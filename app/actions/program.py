@@ -19,7 +19,7 @@ from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.requests.permission_details import hanging_indent
 from app.session_state.folder_facts import lsp_summary, mcp_summary
 from app.session_state.notices import Level, NoticeLog
-from app.session_state.session_totals import session_cost
+from app.session_state.session_facts import session_cost
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money
 

@@ -6,7 +6,7 @@ from app.action_registry.context import ActionContext
 from app.action_registry.registry import EDIT_QUEUED, SHELL, action
 from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
-from app.session_state.session_totals import queued_user_messages
+from app.session_state.session_facts import queued_user_messages
 from app.terminal.clipboard import save_clipboard_image
 from app.widgets.transcript.message_lines import user_text
 

@@ -39,7 +39,7 @@ from agent.session.api import PromptInput
 from app.console.commands import COMMANDS, SCREEN_ONLY, find_plain, screen_only
 from app.console.printer import Printer
 from app.session_state.prompt_preparation import PromptPreparation
-from app.session_state.session_totals import session_cost
+from app.session_state.session_facts import session_cost
 from app.startup.launch import LaunchOptions, load_runtime, named_session, own_command
 from app.startup.logs import start_log
 from app.text.units import money

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
-from app.session_state.session_totals import hit_rate
+from app.session_state.session_facts import hit_rate
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 from app.widgets.status import short_model

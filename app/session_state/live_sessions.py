@@ -15,7 +15,7 @@ from agent.records.labels import label_of
 from agent.records.messages import Idle, Running, Session, SessionStatus, ToolPart
 from agent.records.requests import PermissionRequest, Question
 from app.session_state.live import pump_events
-from app.session_state.session_totals import session_cost
+from app.session_state.session_facts import session_cost
 from app.text.sanitize import sanitize_line
 from app.text.units import duration, money
 

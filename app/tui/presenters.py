@@ -15,7 +15,7 @@ from app.screens.main.screen import SessionScreen
 from app.session_state.folder_facts import Workspace, short_folder
 from app.session_state.live import LiveSession
 from app.session_state.live_sessions import LiveSessions
-from app.session_state.session_totals import cache_hit_rate, context_used, session_cost
+from app.session_state.session_facts import cache_hit_rate, context_used, session_cost
 from app.session_state.view import NO_CHANGE, Change
 from app.startup.launch import LaunchOptions
 from app.tui.custom_status_line import StatusCommand

@@ -19,7 +19,7 @@ from agent.records.messages import (
     SessionStatus,
     ToolPart,
 )
-from app.session_state.session_totals import queued_user_messages
+from app.session_state.session_facts import queued_user_messages
 from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens

@@ -44,7 +44,7 @@ from agent.session.review.timeline import (
     user_text,
 )
 from agent.store.store import Store
-from app.session_state.session_totals import hit_rate
+from app.session_state.session_facts import hit_rate
 from app.session_state.view import SessionView
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize_line

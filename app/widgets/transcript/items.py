@@ -39,7 +39,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
-from app.session_state.session_totals import queued_label, report_label
+from app.session_state.session_facts import queued_label, report_label
 from app.session_state.view import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page

@@ -9,7 +9,7 @@ from agent.records.usage import Usage
 from agent.session.review.costs import SessionCosts, Spending
 from app.screens.base.page import PageScreen
 from app.screens.usage import cost_text
-from app.session_state.session_totals import cache_hit_rate, session_cost
+from app.session_state.session_facts import cache_hit_rate, session_cost
 from app.widgets.status import Status, status_text
 from tests.app.conftest import Starter
 from tests.support.hosting import Host

@@ -1,8 +1,18 @@
-"""The context in use, as the status line shows it."""
+"""The context in use, and when queued messages are sent, as the lines around the prompt show it."""
 
-from agent.records.messages import ErrorInfo, MessageWithParts
+import pytest
+
+from agent.records.messages import (
+    Busy,
+    Delivery,
+    ErrorInfo,
+    Idle,
+    MessageWithParts,
+    Retry,
+    SessionStatus,
+)
 from agent.records.usage import Usage
-from app.session_state.session_totals import context_used
+from app.session_state.session_facts import context_used, queued_label
 from app.session_state.view import SessionView
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
@@ -48,3 +58,21 @@ async def test_the_context_stays_visible_from_the_first_prompt_to_its_response(
         hold.gate.set()
         await running.until_idle()
         assert "▱" in running.text()
+
+
+@pytest.mark.parametrize(
+    ("status", "delivery", "label"),
+    [
+        (Busy(0.0), "steer", "queued, sent at the next step"),
+        (Busy(0.0), "follow_up", "queued, sent when this turn ends"),
+        (Busy(0.0, compacting=True), "steer", "queued, sent after compacting"),
+        (Busy(0.0, cancelling=True), "steer", "queued"),
+        (Retry(1, "busy", 0.0), "steer", "queued, sent at the next step"),
+        (Idle(), "steer", "not sent; will be sent with your next message, ↑ to edit"),
+        (Idle(), "follow_up", "not sent; will be sent with your next message, ↑ to edit"),
+    ],
+)
+def test_the_label_shows_when_the_message_is_sent(
+    status: SessionStatus, delivery: Delivery, label: str
+) -> None:
+    assert queued_label(status, delivery) == label
