@@ -1,5 +1,5 @@
-"""Write the pages in ``docs/reference`` and ``agent/tools/builtin_tools.json`` from the program itself:
-``python docs/generate.py``.
+"""Write the pages in ``docs/reference`` and ``agent/tools/builtin_tools.json`` from the program
+itself: ``python docs/generate.py``.
 
 Tests compare them with the program.
 """

@@ -30,10 +30,11 @@ from agent.permission.programs.builtin_effects import (
 )
 from agent.permission.programs.inner_commands import Inner, find_actions
 from agent.permission.programs.lookup import base_name, program
-from agent.permission.programs.options_to_name import named_options, names_without_options
+from agent.permission.programs.options_to_name import named_options
 from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.scripts import embedded_texts
+from agent.permission.shell.aliases import all_aliases, distinct_aliases, name_aliases
 from agent.permission.shell.always_pattern import (
     always_pattern,
     depends_on_context,
@@ -64,12 +65,10 @@ from agent.permission.shell.variable_values import set_variables
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
     MAX_VALUES,
-    NUMBER,
     STREAM,
     Word,
     as_written,
     fill_in,
-    literal_word,
     without_values,
 )
 from agent.records.requests import PermissionNeed
@@ -81,41 +80,6 @@ _RUNNING = frozenset({"eval", "source", "."})
 
 NETWORK = "uses the network"
 """Reason for asking about a command that is known to use it."""
-
-
-def all_aliases(base: str, known: Program, call: SimpleCommand, text: str) -> tuple[str, ...]:
-    """Return other spellings of a command for deny rules: ``git push`` for ``git -C x push``."""
-    found = name_aliases(base, call)
-    if known.syntax == "git":
-        found.append(git_arguments.parse(call.words[1:]).normal)
-    if known.syntax in ("find", "fd") and any(word.text == "-delete" for word in call.words[1:]):
-        found.append(as_written([literal_word("rm"), *call.words[1:]]))
-    for name in names_without_options(base, call.words[1:]):
-        found += [name, *_runner_aliases(name, base)]
-    return distinct_aliases(text, found)
-
-
-def _runner_aliases(name: str, base: str) -> list[str]:
-    """Return what runs in the end if *name* is another program than *base*."""
-    words = tuple(map(literal_word, name.split(" ")))
-    inner = inner_commands.unwrap(words[0].text, words) if words[0].text != base else None
-    return [as_written(inner.words)] if inner is not None and inner.words else []
-
-
-def name_aliases(base: str, call: SimpleCommand) -> list[str]:
-    """Return the texts of *call* with the bare name of its program and its variables expanded."""
-    found = [*call.aliases]
-    if call.written and not any(NUMBER in word.raw for word in call.words):
-        found.append(as_written(call.words))
-    if base != call.words[0].text:
-        found.append(as_written((literal_word(base), *call.words[1:])))
-    return found
-
-
-def distinct_aliases(text: str, spellings: list[str]) -> tuple[str, ...]:
-    if not spellings:
-        return ()
-    return tuple(dict.fromkeys(alias for alias in spellings if alias != text))
 
 
 def _with_effects(reason: str, base: str, *, destructive: bool, network: bool) -> str:
@@ -430,10 +394,8 @@ class Commands:
         """Add the need of the command itself, after those of its paths. Return what it reads if it
         is proven to do no more, else None."""
         arguments = call.words[1:]
-        if call.adds_paths or call.adds_arguments:
-            place = self.found.workspace
-            if inner is None and not actions and takes_names(base, known, call, place):
-                call = call._replace(adds_paths=False, adds_arguments=False)
+        if inner is None and not actions:
+            call = self._without_harmless_names(base, known, call)
         reading = find_reads(base, known, arguments) if inner is None else None
         if inner is not None and known.wrapper is not None and known.wrapper.passes_names:
             reading = Reading(proven=True)  # what it runs has a need of its own
@@ -450,10 +412,7 @@ class Commands:
         why = add_reach(self.found, known, call, shows, matched) if shows else reason
         proven = proven and not why
         if known.syntax == "git":
-            # Another git than the one that reads no configuration of the repository.
-            proven = proven and not call.default_path
-            subcommand = git_arguments.parse(arguments).subcommand
-            self.found.git.append(GitUse(subcommand, call.dirs, proven))
+            proven = self._note_git(call, proven=proven)
         text = call.text
         folder = self.found.folder_of(call.dirs)
         offered = None if reason else self._always(base, known, call, inner, actions)
@@ -484,6 +443,23 @@ class Commands:
             )
         )
         return reading if proven else None
+
+    def _note_git(self, call: SimpleCommand, *, proven: bool) -> bool:
+        """Note a call of git; return whether it stays proven, which needs the git that reads no
+        configuration of the repository."""
+        proven = proven and not call.default_path
+        subcommand = git_arguments.parse(call.words[1:]).subcommand
+        self.found.git.append(GitUse(subcommand, call.dirs, proven))
+        return proven
+
+    def _without_harmless_names(
+        self, base: str, known: Program, call: SimpleCommand
+    ) -> SimpleCommand:
+        """Return *call* as if nothing were added to it, if it does the same with any added name."""
+        added = call.adds_paths or call.adds_arguments
+        if added and takes_names(base, known, call, self.found.workspace):
+            return call._replace(adds_paths=False, adds_arguments=False)
+        return call
 
     def _add_paths(
         self,

@@ -3,7 +3,7 @@
 The path of a streamed chunk to the screen:
 
 - ``app.session_state.live`` gives each event of the bus to ``app.session_state.view.SessionView``,
-  which applies it (``PartDelta``) to its copy of the message and reports a ``Change`` to the screen.
+  which applies it (``PartDelta``) to its copy of the message and reports a ``Change``.
 - ``transcript.Transcript.update`` takes the change once a frame, and ``layout.Layout`` updates the
   items of the changed message (``items``).
 - ``layout.draw_item`` chooses the renderer of the item: ``markdown`` for text, ``message_lines``
