@@ -42,7 +42,7 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionRequest
 from agent.runtime.headless import HeadlessResult
-from app.console.printer import Printer
+from app.plain.printer import Printer
 from app.text.sanitize import sanitize
 
 VERSION = 1

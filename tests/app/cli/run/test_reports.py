@@ -5,7 +5,7 @@ import json
 
 from agent.records.events import PartUpdated
 from app.cli.run.writers import JsonLines
-from app.console.printer import Printer
+from app.plain.printer import Printer
 from tests.support import records
 
 WAITING = PartUpdated(records.report("msg_a", "None has \x1b[31mit."))

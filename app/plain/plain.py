@@ -36,8 +36,8 @@ from agent.records.requests import (
     QuestionReply,
 )
 from agent.session.api import PromptInput
-from app.console.commands import COMMANDS, SCREEN_ONLY, find_plain, screen_only
-from app.console.printer import Printer
+from app.plain.commands import COMMANDS, SCREEN_ONLY, find_plain, screen_only
+from app.plain.printer import Printer
 from app.session_state.prompt_preparation import PromptPreparation
 from app.session_state.session_facts import session_cost
 from app.startup.launch import LaunchOptions, load_runtime, named_session, own_command

@@ -3,8 +3,8 @@
 import pytest
 
 from app.actions import actions
-from app.console.commands import SCREEN_ONLY, find_plain
-from app.console.plain import help_text
+from app.plain.commands import SCREEN_ONLY, find_plain
+from app.plain.plain import help_text
 
 IN_THE_LOOP = {"help", "resume", "continue", "exit", "quit", "q"}
 """Commands that the conversation itself handles."""

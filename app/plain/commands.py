@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from agent.mcp.records import STATE_LABELS
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.requests import PermissionMode
-from app.console.more_commands import MORE_COMMANDS, WIDTH, Command, Console, open_session
-from app.console.work_commands import WORK_COMMANDS
+from app.plain.more_commands import MORE_COMMANDS, WIDTH, Command, Console, open_session
+from app.plain.work_commands import WORK_COMMANDS
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads httpx2

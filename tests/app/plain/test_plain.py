@@ -7,7 +7,7 @@ import sys
 
 from tests.agent.mcp.mcp_harness import SERVERS
 from tests.app.cli.run.process import more_settings
-from tests.app.console.plain_program import LAUNCHER, plain
+from tests.app.plain.plain_program import LAUNCHER, plain
 from tests.support.git import git, make_repository
 from tests.support.harness import write_config
 from tests.support.installed import InstalledProgram, ServerThread

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.console.plain import StdinLines
+from app.plain.plain import StdinLines
 
 
 def lines(*texts: str | None, types: bool) -> StdinLines:

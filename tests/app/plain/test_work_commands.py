@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.app.cli.run.process import more_settings
-from tests.app.console.plain_program import LAUNCHER, plain
+from tests.app.plain.plain_program import LAUNCHER, plain
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.script import Call, Text, Tokens, answer
 

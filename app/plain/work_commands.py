@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.records.errors import NothingToDo
-from app.console.more_commands import Command, Console
+from app.plain.more_commands import Command, Console
 from app.session_state.named_changes import named_changes
 
 UNTIL_STOPPED = "It is repeated here until ctrl+c."

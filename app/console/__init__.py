@@ -1,1 +1,0 @@
-"""The line-based interface: --plain."""

@@ -1,0 +1,1 @@
+"""``--plain``: the line-based interface, with its own commands."""
