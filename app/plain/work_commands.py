@@ -1,15 +1,13 @@
-"""Commands of ``--plain`` on work that goes on by itself, worktrees and changes."""
+"""Commands of ``--plain`` on work that goes on: worktrees, goals, commands, changes."""
 
-from collections.abc import Mapping
+import time
 from pathlib import Path
 
 from agent.records.errors import NothingToDo
-from app.plain.more_commands import Command, Console
+from app.plain.command import Console
 from app.session_state.named_changes import named_changes
 
 UNTIL_STOPPED = "It is repeated here until ctrl+c."
-MAX_LISTED = 20
-"""Sessions that are listed."""
 
 HOW = "Merge this? merge, squash, patch or no"
 
@@ -36,22 +34,6 @@ async def new(console: Console, argument: str) -> None:
     await console.start_over(folder)
     if argument.strip():
         await console.send(argument.strip())
-
-
-async def sessions(console: Console, argument: str) -> None:
-    from app.screens.session_list.screen import session_facts  # loads Textual
-
-    del argument
-    runtime = console.runtime
-    working = await runtime.store.foreign_leases()
-    lines = await runtime.sessions.repository.lines(everywhere=False, archived=False)
-    for line in lines[:MAX_LISTED]:
-        facts = session_facts(line, everywhere=False, here=str(runtime.directory))
-        state = "interrupted" if line.id in runtime.recovered else ""
-        if line.id in working:
-            state = f"working in another opencode-py ({working[line.id].pid})"
-        console.say("  ".join(filter(None, (line.id, line.title or "Untitled", facts, state))))
-    console.say("/resume ID opens one." if lines else "No sessions yet.")
 
 
 async def goal(console: Console, argument: str) -> None:
@@ -116,23 +98,19 @@ async def review(console: Console, argument: str) -> None:
         raise NothingToDo(f"There are no changes to review in {found.title}.")
 
 
-WORK_COMMANDS: Mapping[str, Command] = {
-    "new": Command(
-        "[--worktree [name] or --main] [prompt]",
-        "starts over, perhaps in a worktree",
-        new,
-        ("clear",),
-    ),
-    "sessions": Command("", "lists the sessions of this folder", sessions),
-    "goal": Command(
-        "goal --check command, or pause, resume, stop", "works until a check passes", goal
-    ),
-    "loop": Command("10m prompt", "repeats a prompt at an interval", loop),
-    "merge": Command(
-        "[name] [merge, squash, patch or remove]", "merges or removes a worktree", merge
-    ),
-    "review": Command(
-        "[turn, session, branch NAME or pr NUMBER]", "prints changes", review, ("diff",)
-    ),
-}
-"""The commands by name, without the slash."""
+async def shells(console: Console, argument: str) -> None:
+    from app.screens.background import shell_rows  # loads Textual
+
+    rows = shell_rows(console.runtime.shells.snapshot(), time.time())
+    if argument:
+        await console.runtime.shells.kill(argument)
+        return
+    for row in rows:
+        console.say(f"{row.key}  {row.title}  {row.note}".rstrip())
+    console.say("/shells ID ends one." if rows else "No background commands yet.")
+
+
+async def shell(console: Console, argument: str) -> None:
+    if not argument:
+        raise NothingToDo("Give the command: /shell COMMAND, or !COMMAND.")
+    await console.run_shell(argument)
