@@ -22,7 +22,7 @@ from app.action_registry.context import ActionContext
 from app.actions.logins import with_login_screen
 from app.actions.model_picker import listed_models
 from app.screens.base.picker import Picker, Row
-from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
+from app.screens.base.small_dialogs import ApiKeyScreen, OwnServerScreen, TextScreen
 from app.screens.code_login import CodeLoginScreen
 from app.screens.model import CONNECT_PREFIX, ModelList, ModelScreen
 from app.terminal.browser import browser_opener
@@ -212,7 +212,7 @@ async def connect_server(context: ActionContext) -> str | None:
             return "The server did not answer in time. Check the address."
         return ""
 
-    if await context.show(ServerScreen(check)) is None:
+    if await context.show(OwnServerScreen(check)) is None:
         return None
     (provider,) = found
     catalog = context.live.runtime.catalog

@@ -13,7 +13,7 @@ from app.screens.servers import (
     LoginScreen,
     LspScreen,
     McpScreen,
-    ServerScreen,
+    McpServerScreen,
     lsp_text,
     server_rows,
 )
@@ -42,7 +42,7 @@ async def mcp(context: ActionContext, argument: str) -> None:
         status = await _status(context, current)
         if status is None:
             return
-        await context.show(ServerScreen(status))
+        await context.show(McpServerScreen(status))
 
 
 async def _status(context: ActionContext, name: str | None) -> ServerStatus | None:

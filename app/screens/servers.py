@@ -114,7 +114,7 @@ class McpScreen(Picker):
         self.with_highlighted(lambda name: self._on_action(name, what))
 
 
-class ServerScreen(PageScreen):
+class McpServerScreen(PageScreen):
     """The page of one server."""
 
     def __init__(self, status: ServerStatus) -> None:

@@ -196,7 +196,7 @@ class ApiKeyScreen(CheckedDialog[str | None]):
             self.submit(key, lambda: check(key))
 
 
-class ServerScreen(CheckedDialog[tuple[str, str] | None]):
+class OwnServerScreen(CheckedDialog[tuple[str, str] | None]):
     """Returns the address and the key ("" for none) of an OpenAI-compatible server, or None if it
     was closed. *check* gets both and returns why they are refused."""
 

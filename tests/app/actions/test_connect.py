@@ -10,7 +10,7 @@ from typing import Any
 from agent.provider.catalog.keys import AuthFile
 from agent.runtime.runtime import Runtime
 from app.screens.base.picker import Picker
-from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
+from app.screens.base.small_dialogs import ApiKeyScreen, OwnServerScreen, TextScreen
 from app.screens.model import ModelScreen
 from app.startup.launch import load_runtime
 from tests.app.conftest import Running, Starter
@@ -95,7 +95,7 @@ async def connect_other(running: Running, url: str, key: str = "") -> None:
     await running.type("/connect", "enter")
     await running.until(lambda: isinstance(running.app.screen, Picker))
     await running.type("another", "enter")
-    await running.until(lambda: isinstance(running.app.screen, ServerScreen))
+    await running.until(lambda: isinstance(running.app.screen, OwnServerScreen))
     await running.type(url, "enter", *key, "enter")
 
 
@@ -159,7 +159,7 @@ async def test_a_server_without_a_list_of_models_is_asked_for_one_and_answers(
             await running.type("hello", "enter")
             await offered(running)
             await running.type("another", "enter")
-            await running.until(lambda: isinstance(running.app.screen, ServerScreen))
+            await running.until(lambda: isinstance(running.app.screen, OwnServerScreen))
             await running.type(server.url, "enter", "enter")
             await running.until(lambda: isinstance(running.app.screen, TextScreen))
             await running.type("model-1", "enter")

@@ -24,7 +24,7 @@ from app.actions.worktrees import MERGE_ROWS
 from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, ServerScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, OwnServerScreen, TextScreen
 from app.screens.code_login import CodeLoginScreen
 from app.screens.memory import memory_text
 from app.screens.pager import PagerScreen
@@ -234,7 +234,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "merge": merge,
     "merge-ways": lambda: Picker("Merge opencode/empty-csv", MERGE_ROWS),
     "modes": modes,
-    "own-server": lambda: ServerScreen(never_checked),
+    "own-server": lambda: OwnServerScreen(never_checked),
     "stats": stats,
     "aside": lambda: QuickQuestionScreen("Where is the header read?", spoken(), lambda _: None),
     "rename": lambda: TextScreen("Name this session", "Fix empty CSV import"),

@@ -11,7 +11,7 @@ import pytest
 from agent.mcp.records import Prompt, PromptArgument, Resource, Server, ServerStatus, ToolDefinition
 from agent.records.errors import ToolError
 from app.actions.custom_commands import prompt_arguments
-from app.screens.servers import McpScreen, ServerScreen, server_row, server_rows
+from app.screens.servers import McpScreen, McpServerScreen, server_row, server_rows
 from app.session_state.folder_facts import McpSummary, mcp_summary
 from app.widgets.status import Status, status_text
 from tests.agent.mcp.mcp_harness import SERVERS
@@ -80,7 +80,7 @@ async def test_snapshot_of_the_list() -> None:
 
 @pytest.mark.parametrize("place", [0, 3])
 async def test_snapshot_of_a_server(place: int) -> None:
-    host = Host(ServerScreen(STANDINGS[place]))
+    host = Host(McpServerScreen(STANDINGS[place]))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, f"screen-mcp-{STANDINGS[place].server.name}")
 
