@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import (
-    formats,
     jsonc,
     opencode,
+    other_programs,
     permission_rules,
     project_restrictions,
     repeated_keys,
@@ -101,7 +101,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | No
     layer = Layer(source)
     try:
         text = read_source(source)
-        raw, ignored_keys = formats.to_own_form(source, repeated_keys.parse_strictly(text))
+        raw, ignored_keys = other_programs.to_own_form(source, repeated_keys.parse_strictly(text))
     except jsonc.JsoncError as error:
         place = f"{source.name}:{error.line}:{error.column}"
         return _mark_broken(layer, f"{place}: {error.expected}.")

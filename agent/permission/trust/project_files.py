@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agent.config import formats, jsonc, opencode
+from agent.config import jsonc, opencode, other_programs
 from agent.config.definition_files import (
     DefinitionFile,
     definition_paths,
@@ -249,7 +249,7 @@ def scan_project(
     looker = _Scanner(directory, project)
     for source in find_sources(directory, project, paths, env).project:
         try:
-            values, _ = formats.to_own_form(source, jsonc.parse(read_source(source)))
+            values, _ = other_programs.to_own_form(source, jsonc.parse(read_source(source)))
         except (OSError, ValueError, jsonc.JsoncError):
             continue  # such a file has no effect; loading it reports the error
         opencode.translate(values)
