@@ -311,7 +311,7 @@ def _denied(tool: str, rules: Iterable[Rule]) -> bool:
 
 def _denies_subagent(name: str, rules: tuple[Rule, ...]) -> bool:
     # Those of a project that is not trusted only tighten.
-    need = PermissionNeed("task", name, floor="allow")
+    need = PermissionNeed("task", name, default_action="allow")
     return evaluate(need, rules, trusted=True).action == "deny"
 
 

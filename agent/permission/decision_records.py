@@ -21,7 +21,7 @@ def decision_of_rules(
     evaluated: Sequence[EvaluatedNeed], sandbox: SandboxGrant | None = None
 ) -> Decision | None:
     """Return the decision on needs that are all allowed; None if none of them needs approval."""
-    settled = [one for one in evaluated if one.need.floor == "ask"]
+    settled = [one for one in evaluated if one.need.default_action == "ask"]
     if not settled:
         return None
     reasons = dict.fromkeys(one.reason for one in settled)

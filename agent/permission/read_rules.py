@@ -85,7 +85,9 @@ class ReadRules:
 
     def verdict(self, pattern: str, *aliases: str) -> EvaluatedNeed:
         """Return the verdict on reading *pattern*, a path as rules name it."""
-        need = PermissionNeed("read", pattern, floor="allow", aliases=aliases, root=self._root)
+        need = PermissionNeed(
+            "read", pattern, default_action="allow", aliases=aliases, root=self._root
+        )
         return self._evaluate(need)
 
     def allow(self, need: PermissionNeed) -> bool:

@@ -4,7 +4,7 @@ A rule is ``(permission, pattern, action)`` with a source. Rules are given in th
 defaults → global config → project config → agent → session → "always"; the last one that
 matches decides, within what its source can say:
 
-- a default rule only sets the starting point, which a need's floor can tighten;
+- a default rule only sets the starting point, which a need's default action can tighten;
 - a rule of the project can always tighten; it loosens an ``ask`` only if the project is trusted,
   and never lifts a deny of the user's own;
 - a pattern that the user answered "always" to never lifts a deny.
@@ -143,7 +143,7 @@ DEFAULT_RULES: tuple[Rule, ...] = (
     *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
     *_defaults("ask", "external_directory", "doom_loop"),
 )
-"""The built-in rules. For bash the need's floor decides: allow only if proven read-only."""
+"""The built-in rules. For bash the need's default action decides: allow if proven read-only."""
 
 
 def strictest(*actions: Action) -> Action:
@@ -233,7 +233,7 @@ def _deciding(
 
 def applicable_rules(need: PermissionNeed, rules: Sequence[Rule]) -> Sequence[Rule]:
     """Return the *rules* that apply to *need*."""
-    proven = need.floor == "allow" and not need.strict
+    proven = need.default_action == "allow" and not need.strict
     return [rule for rule in rules if not rule.cautious] if proven else rules
 
 
@@ -246,8 +246,8 @@ def evaluate(
 ) -> EvaluatedNeed:
     """Return the verdict on *need* with a reason for the user.
 
-    An explicit rule decides. Without one the floor of the need does, tightened by the
-    default rule (for bash the floor alone: the analysis knows what is read-only).
+    An explicit rule decides. Without one the default action of the need does, tightened
+    by the default rule (not for bash: the analysis knows what is read-only).
     """
     rules = applicable_rules(need, rules)
 
@@ -261,7 +261,7 @@ def evaluate(
         return EvaluatedNeed(need, "deny", _by(denied))
     rule = ruling()
     if rule is None or rule.source == DEFAULT:
-        action = need.floor
+        action = need.default_action
         if rule is not None and need.permission != "bash":
             action = strictest(action, rule.action)
         if need.strict and action == "allow":
@@ -274,7 +274,7 @@ def evaluate(
     if everything and (reason := _mentioned_denial(need, denies, ruling)):
         return EvaluatedNeed(need, "ask", reason)
     if rule.action == "ask" and need.incidental and not rule.pattern.strip("*"):
-        return EvaluatedNeed(need, need.floor, _unruled(need, need.floor))
+        return EvaluatedNeed(need, need.default_action, _unruled(need, need.default_action))
     if rule.action == "ask" and need.reason:
         return EvaluatedNeed(need, "ask", need.reason)
     return EvaluatedNeed(need, rule.action, _by(rule))

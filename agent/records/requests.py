@@ -44,9 +44,9 @@ class PermissionNeed:
     """The text for users; "" for the pattern itself."""
     reason: str = ""
     """The reason for asking ("writes build.log")."""
-    floor: Action = "ask"
-    """The mildest action without a matching explicit rule: ``allow`` for a command proven
-    read-only, ``ask`` for everything else."""
+    default_action: Action = "ask"
+    """The action if no explicit rule matches, which a default rule can tighten: ``allow`` for a
+    command proven read-only, ``ask`` for everything else."""
     destructive: bool = False
     incidental: bool = False
     """True for a command that only serves the others of its line, such as ``cd src``: a rule that

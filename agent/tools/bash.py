@@ -272,7 +272,7 @@ class BashTool:
             return
         for need in self._analyze(call.command, call.directory, ctx)[1]:
             paths = need.permission in ("read", "edit", "external_directory")
-            if paths and need.floor != "allow" and need not in plan.needs:
+            if paths and need.default_action != "allow" and need not in plan.needs:
                 raise ToolError(
                     f"While the user was being asked, files that this command reaches changed: "
                     f"{need.shown or need.pattern}. Nothing was run. Look at what is there now, "

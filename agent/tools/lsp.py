@@ -90,7 +90,10 @@ class LspTool(BaseTool):
 
     async def prepare(self, args: LspArgs, ctx: ToolContext) -> Plan[LspPlan]:
         target = resolve_path(args.file_path, ctx)
-        needs = (*read_needs(target), PermissionNeed("lsp", "*", always="*", floor="allow"))
+        needs = (
+            *read_needs(target),
+            PermissionNeed("lsp", "*", always="*", default_action="allow"),
+        )
         what = args.symbol or args.query or target.shown
         label = ToolLabel("Ask", f"{args.operation.replace('_', ' ')} of {what}")
         return Plan(

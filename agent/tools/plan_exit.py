@@ -78,7 +78,7 @@ class PlanExitTool(BaseTool):
         return Plan(
             label=ToolLabel("Plan", file or "ready"),
             payload=ExitPlan(question, file),
-            needs=(PermissionNeed("plan_exit", "*", always="*", floor="allow"),),
+            needs=(PermissionNeed("plan_exit", "*", always="*", default_action="allow"),),
             heading="Let the agent propose to leave plan mode?",
             writes=(),
         )

@@ -99,7 +99,7 @@ class QuestionTool(BaseTool):
         return Plan(
             label=_label(questions),
             payload=QuestionPlan(questions),
-            needs=(PermissionNeed("question", "*", always="*", floor="allow"),),
+            needs=(PermissionNeed("question", "*", always="*", default_action="allow"),),
             heading="Let the agent ask you something?",
             writes=(),
         )

@@ -55,7 +55,7 @@ class SkillTool(BaseTool):
         return Plan(
             label=ToolLabel("Skill", skill.name),
             payload=SkillPlan(skill, text),
-            needs=(PermissionNeed("skill", skill.name, always=skill.name, floor="allow"),),
+            needs=(PermissionNeed("skill", skill.name, always=skill.name, default_action="allow"),),
             heading="Load this skill?",
         )
 

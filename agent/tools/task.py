@@ -107,7 +107,7 @@ class TaskTool(BaseTool):
         return Plan(
             label=ToolLabel(agent.capitalize(), request.description),
             payload=request,
-            needs=(PermissionNeed("task", agent, always=agent, floor="allow"),),
+            needs=(PermissionNeed("task", agent, always=agent, default_action="allow"),),
             blocks=(SubtaskBlock(request.session_id, agent, args.prompt),),
             heading=f"Start this sub-agent{' in the background' if args.background else ''}?",
         )

@@ -64,7 +64,7 @@ class TodoWriteTool(BaseTool):
         return Plan(
             label=_label(items),
             payload=TodoPlan(items),
-            needs=(PermissionNeed("todowrite", "*", always="*", floor="allow"),),
+            needs=(PermissionNeed("todowrite", "*", always="*", default_action="allow"),),
             blocks=(TodoBlock(items),),
             heading="Change the to-do list?",
             writes=(),
@@ -87,7 +87,7 @@ class TodoReadTool(BaseTool):
         self._store = store
 
     async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:
-        need = PermissionNeed("todoread", "*", always="*", floor="allow")
+        need = PermissionNeed("todoread", "*", always="*", default_action="allow")
         return Plan(label=ToolLabel("To-do"), payload=None, needs=(need,))
 
     async def execute(

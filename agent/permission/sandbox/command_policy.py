@@ -202,7 +202,7 @@ def grant_of_reply(request: PermissionRequest, reply: PermissionReply) -> Sandbo
 
 def is_proven(need: PermissionNeed) -> bool:
     """Return whether the analysis proved that *need* changes nothing and stays in the project."""
-    return need.floor == "allow" and not need.strict
+    return need.default_action == "allow" and not need.strict
 
 
 def unproven_commands(needs: Iterable[PermissionNeed]) -> list[PermissionNeed]:
@@ -213,7 +213,12 @@ def unproven_commands(needs: Iterable[PermissionNeed]) -> list[PermissionNeed]:
 def as_permission(need: PermissionNeed, permission: str, reason: str = "") -> PermissionNeed:
     """Return the need of *permission* for the command of *need*."""
     return replace(
-        need, permission=permission, reason=reason, floor="ask", destructive=False, network=False
+        need,
+        permission=permission,
+        reason=reason,
+        default_action="ask",
+        destructive=False,
+        network=False,
     )
 
 

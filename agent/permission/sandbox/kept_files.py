@@ -59,7 +59,7 @@ def keep_files(
 
     def is_kept(need: PermissionNeed) -> bool:
         # Of a folder that a pattern matches, what is in it counts.
-        proven = need.matched and need.pattern in matched and need.floor == "allow"
+        proven = need.matched and need.pattern in matched and need.default_action == "allow"
         return proven and not rules.allow(need)
 
     open_needs = [need for need in needs if not is_kept(need)]
@@ -71,7 +71,7 @@ def keep_files(
     secret = dict.fromkeys(os.path.realpath(path) for reach in reaches for path in reach.secrets)
     return (
         tuple(
-            replace(need, floor="allow", reason="") if _is_for_secrets(need) else need
+            replace(need, default_action="allow", reason="") if _is_for_secrets(need) else need
             for need in open_needs
         ),
         KeptFiles(tuple(restricted), tuple(path for path in secret if path not in restricted)),
@@ -139,7 +139,7 @@ def _asking(need: PermissionNeed, reason: str) -> PermissionNeed:
     if need.permission != "bash" or not reason:
         return need
     reason = "; ".join(filter(None, (need.reason, reason)))
-    return replace(need, floor="ask", strict="guarded", always=None, reason=reason)
+    return replace(need, default_action="ask", strict="guarded", always=None, reason=reason)
 
 
 _COMPRESSED = 4

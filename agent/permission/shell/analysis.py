@@ -186,7 +186,7 @@ def is_read_only(
 
 def is_proven(need: PermissionNeed) -> bool:
     """Return whether *need* is of something that is proven to change nothing."""
-    return need.floor == "allow" and not need.strict
+    return need.default_action == "allow" and not need.strict
 
 
 def _is_bash(shell: str) -> bool:
@@ -198,7 +198,7 @@ def _without_proof(need: PermissionNeed, why: str) -> PermissionNeed:
     if need.permission != "bash":
         return replace(need, always=None)
     reason = "; ".join(filter(None, (need.reason, why)))
-    return replace(need, always=None, floor="ask", strict="unknown", reason=reason)
+    return replace(need, always=None, default_action="ask", strict="unknown", reason=reason)
 
 
 def _coprocesses(command: str, walker: Walker) -> tuple[str, ...]:

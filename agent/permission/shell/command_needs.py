@@ -1,7 +1,7 @@
 """The analysis of one command of a line: its program, what it runs, reads and changes.
 
-A command needs approval unless it is proven to only read (``floor``): ``git push`` asks because its
-record in ``programs.catalog.version_control`` says that it uses the network.
+A command needs approval unless it is proven to only read (``default_action``): ``git push`` asks
+because its record in ``programs.catalog.version_control`` says that it uses the network.
 """
 
 import functools
@@ -241,9 +241,11 @@ class Commands:
         """Make the last need before index *start*, of a command that runs others, ask unless
         theirs, from there on, are proven: rules for them do not cover what it adds to them."""
         needs = self.found.needs
-        proven = start < len(needs) and all(need.floor == "allow" for need in needs[start:])
+        proven = start < len(needs) and all(
+            need.default_action == "allow" for need in needs[start:]
+        )
         if start and not proven:
-            needs[start - 1] = replace(needs[start - 1], floor="ask")
+            needs[start - 1] = replace(needs[start - 1], default_action="ask")
 
     def _enter_folders(self, known: Program, call: SimpleCommand) -> SimpleCommand:
         """Return *call* without its options that change the folder, in that folder: ``git -C web
@@ -429,7 +431,7 @@ class Commands:
                 named=() if proven or reason or actions else named_words(known, call.words),
                 shown=call.source,
                 reason=_with_effects(why, base, destructive=destructive, network=network),
-                floor="allow" if proven else "ask",
+                default_action="allow" if proven else "ask",
                 destructive=destructive,
                 incidental=proven and (base == "cd" or (base == "cat" and not arguments)),
                 network=network,
@@ -562,7 +564,9 @@ class Commands:
     def _exist(self, folders: Sequence[str]) -> bool:
         """Return whether it is certain that one can change to *folders*: they exist, and nothing in
         the line can have removed one. If the project itself does not exist, its folders count."""
-        if any(need.floor != "allow" for need in self.found.needs if need.permission == "bash"):
+        if any(
+            need.default_action != "allow" for need in self.found.needs if need.permission == "bash"
+        ):
             return False
         if not os.path.isdir(self.found.workspace.directory):
             return all(map(self.found.workspace.is_inside, folders))

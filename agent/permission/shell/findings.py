@@ -147,8 +147,8 @@ class Findings:
         """Add something that no rule but "allow everything" covers."""
         self.add(PermissionNeed("bash", text, reason=reason, strict="unknown", aliases=aliases))
 
-    def add_command(self, text: str, reason: str, floor: Action) -> None:
-        self.add(PermissionNeed("bash", text, reason=reason, floor=floor))
+    def add_command(self, text: str, reason: str, default_action: Action) -> None:
+        self.add(PermissionNeed("bash", text, reason=reason, default_action=default_action))
 
     def add_external(self, path: str, *, folder: bool) -> None:
         """Add a path outside the project; a folder needs approval itself, a file for its folder."""
@@ -193,7 +193,7 @@ class Findings:
                         "read",
                         shown,
                         reason=reason,
-                        floor="ask" if secret else "allow",
+                        default_action="ask" if secret else "allow",
                         aliases=self.workspace.link_names(path),
                         root=self.workspace.project,
                         matched=word.globs,
@@ -254,7 +254,9 @@ def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
         first,
         always=first.always if first.always == second.always else None,
         reason=_merged_reason(first, second) or _merged_reason(second, first),
-        floor="allow" if first.floor == second.floor == "allow" else "ask",
+        default_action="allow"
+        if first.default_action == second.default_action == "allow"
+        else "ask",
         destructive=first.destructive or second.destructive,
         strict=first.strict or second.strict,
         aliases=tuple(dict.fromkeys((*first.aliases, *second.aliases))),
@@ -270,7 +272,7 @@ def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
 def _merged_reason(need: PermissionNeed, other: PermissionNeed) -> str:
     """Return the reason of *need*, unless *other* asks for another one than files with secrets,
     which could be kept from the command."""
-    only_secrets = need.reason == SECRETS_BELOW and other.floor == "ask"
+    only_secrets = need.reason == SECRETS_BELOW and other.default_action == "ask"
     return "" if only_secrets and other.reason != SECRETS_BELOW else need.reason
 
 

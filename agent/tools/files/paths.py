@@ -158,7 +158,7 @@ def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
         pattern,
         always=f"{parent}/*" if parent and not secret else pattern,
         reason=SENSITIVE_REASON if secret else "",
-        floor="ask" if secret else "allow",
+        default_action="ask" if secret else "allow",
         aliases=_aliases(target),
         root=target.project,
     )
@@ -193,10 +193,14 @@ def search_needs(
     to read it too. *spill* is the real path of the folder of kept outputs, free to search."""
     if spill is not None and within(root.real, spill):
         return ()
-    floor: Action = "allow"
+    default_action: Action = "allow"
     # Only what is listed is a path; the others search for a pattern.
     place = root.project if permission == "list" else ""
-    needs = [PermissionNeed(permission, printable(pattern), always="*", floor=floor, root=place)]
+    needs = [
+        PermissionNeed(
+            permission, printable(pattern), always="*", default_action=default_action, root=place
+        )
+    ]
     if root.is_secret:
         needs.append(
             PermissionNeed(

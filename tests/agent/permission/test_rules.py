@@ -133,17 +133,27 @@ def test_deny_wins_ignores_the_order() -> None:
 )
 def test_the_default_rules(permission: str, expected: str) -> None:
     assert (
-        evaluate(PermissionNeed(permission, "x", floor="allow"), DEFAULT_RULES).action == expected
+        evaluate(PermissionNeed(permission, "x", default_action="allow"), DEFAULT_RULES).action
+        == expected
     )
 
 
 def test_a_command_is_allowed_by_default_only_when_proven_read_only() -> None:
-    assert evaluate(PermissionNeed("bash", "ls", floor="allow"), DEFAULT_RULES).action == "allow"
-    assert evaluate(PermissionNeed("bash", "make", floor="ask"), DEFAULT_RULES).action == "ask"
+    assert (
+        evaluate(PermissionNeed("bash", "ls", default_action="allow"), DEFAULT_RULES).action
+        == "allow"
+    )
+    assert (
+        evaluate(PermissionNeed("bash", "make", default_action="ask"), DEFAULT_RULES).action
+        == "ask"
+    )
 
 
 def test_a_secret_asks_though_reading_is_allowed() -> None:
-    assert evaluate(PermissionNeed("read", ".env", floor="ask"), DEFAULT_RULES).action == "ask"
+    assert (
+        evaluate(PermissionNeed("read", ".env", default_action="ask"), DEFAULT_RULES).action
+        == "ask"
+    )
 
 
 def test_only_a_rule_that_allows_everything_allows_an_unknown_command() -> None:
@@ -241,25 +251,33 @@ def test_a_permission_can_contain_wildcards() -> None:
 
 
 @pytest.mark.parametrize("permission", ["bash", "edit", "read"])
-@pytest.mark.parametrize("floor", ["allow", "ask", "deny"])
-def test_an_explicit_rule_decides_against_the_floor(permission: str, floor: Action) -> None:
-    need = PermissionNeed(permission, "x", floor=floor)
+@pytest.mark.parametrize("default_action", ["allow", "ask", "deny"])
+def test_an_explicit_rule_overrides_the_default_action(
+    permission: str, default_action: Action
+) -> None:
+    need = PermissionNeed(permission, "x", default_action=default_action)
     for action in ("allow", "ask", "deny"):
         rules = (*DEFAULT_RULES, rule(action, permission=permission))
         assert evaluate(need, rules).action == action
 
 
-def test_without_any_rule_the_floor_decides() -> None:
-    assert evaluate(PermissionNeed("bash", "ls", floor="allow"), ()).action == "allow"
+def test_without_any_rule_the_default_action_decides() -> None:
+    assert evaluate(PermissionNeed("bash", "ls", default_action="allow"), ()).action == "allow"
     assert evaluate(PermissionNeed("bash", "make"), ()).action == "ask"
     assert (
-        evaluate(PermissionNeed("bash", "ls", floor="allow", strict="unknown"), ()).action == "ask"
+        evaluate(PermissionNeed("bash", "ls", default_action="allow", strict="unknown"), ()).action
+        == "ask"
     )
 
 
-def test_a_floor_of_ask_counts_under_a_default_that_allows() -> None:
-    assert evaluate(PermissionNeed("task", "x", floor="ask"), DEFAULT_RULES).action == "ask"
-    assert evaluate(PermissionNeed("task", "x", floor="allow"), DEFAULT_RULES).action == "allow"
+def test_a_need_that_asks_by_default_asks_under_a_default_rule_that_allows() -> None:
+    assert (
+        evaluate(PermissionNeed("task", "x", default_action="ask"), DEFAULT_RULES).action == "ask"
+    )
+    assert (
+        evaluate(PermissionNeed("task", "x", default_action="allow"), DEFAULT_RULES).action
+        == "allow"
+    )
 
 
 def test_guarded_needs_are_allowed_by_no_rule() -> None:

@@ -325,7 +325,7 @@ async def test_kept_output_is_read_without_consent(
 
     async def asks(command: str) -> set[str]:
         plan = await tool.prepare(BashArgs(command=command), ctx)
-        return {need.permission for need in plan.needs if need.floor != "allow"}
+        return {need.permission for need in plan.needs if need.default_action != "allow"}
 
     for free in (
         f"grep -n x {spill}/a.txt",

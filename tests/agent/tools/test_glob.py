@@ -34,7 +34,7 @@ async def test_newest_first(tool: GlobTool, make_context: MakeContext, tmp_path:
     _files(tmp_path, "new.py", "src/mid.py", "old.py", "other.txt")
     made = await plan(tool, make_context(), pattern="**/*.py")
     assert made.label == ToolLabel("Glob", "**/*.py")
-    assert [(need.permission, need.floor) for need in made.needs] == [("glob", "allow")]
+    assert [(need.permission, need.default_action) for need in made.needs] == [("glob", "allow")]
     result = await tool.execute(made, None, make_context())
     assert result.output == "new.py\nsrc/mid.py\nold.py"
     assert result.facts == ("3 files",)

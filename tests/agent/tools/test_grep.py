@@ -35,7 +35,7 @@ async def test_matches_by_file_newest_first(
     _file(tmp_path, "src/new.py", "DictReader\nDictReader 2\n")
     made = await plan(tool, make_context(), pattern="DictReader", path="src")
     assert made.label == ToolLabel("Grep", '"DictReader" in src')
-    assert [(need.permission, need.floor) for need in made.needs] == [("grep", "allow")]
+    assert [(need.permission, need.default_action) for need in made.needs] == [("grep", "allow")]
     result = await tool.execute(made, None, make_context())
     assert result.output == (
         "src/new.py\n  1: DictReader\n  2: DictReader 2\n\nsrc/old.py\n  2: \tDictReader"
@@ -115,7 +115,7 @@ async def test_secrets_show_only_when_named(
     assert ".env.example\n  1: TOKEN=" in result.output
     assert "1 file that may contain secrets matches too" in result.output
     made = await plan(tool, make_context(), pattern="TOKEN", path=".env")
-    assert [(need.permission, need.floor) for need in made.needs] == [
+    assert [(need.permission, need.default_action) for need in made.needs] == [
         ("grep", "allow"),
         ("read", "ask"),
     ]

@@ -141,7 +141,9 @@ async def test_argument_names_of_other_tools_are_accepted(make_context: MakeCont
     args, _ = validate(QuestionTool.args, given)
     made = await QuestionTool(QuestionService(Bus())).prepare(args, make_context())
     assert made.payload.questions[0].multiple
-    assert [(need.permission, need.floor) for need in made.needs] == [("question", "allow")]
+    assert [(need.permission, need.default_action) for need in made.needs] == [
+        ("question", "allow")
+    ]
     assert made.label == ToolLabel("Ask", "x?")
 
 

@@ -296,7 +296,7 @@ async def test_the_question_shows_all_of_the_address(make_context: MakeContext) 
         "example.org",
     )
     assert need.shown == "https://example.org/a?b=c"
-    assert need.floor == "ask"
+    assert need.default_action == "ask"
     assert made.blocks == (TextBlock("https://example.org/a?b=c"),)
 
 

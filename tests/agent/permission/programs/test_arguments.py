@@ -183,7 +183,7 @@ def test_a_version_call_asks_where_the_folder_chooses_the_program(
 
     def proven() -> bool:
         needs = command_needs("node --version", directory=folder, project=folder, home=HOME)
-        return all(need.floor == "allow" for need in needs)
+        return all(need.default_action == "allow" for need in needs)
 
     assert proven()
     (tmp_path / name).write_text("nodejs path:./evil")

@@ -149,7 +149,9 @@ def pairs(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("given", "other"), pairs(COVERED))
 def test_always_covers_another_use_that_is_as_harmless(given: str, other: str) -> None:
     rules = always(given)
-    needs = [need for need in needs_of(other) if need.always is not None or need.floor == "ask"]
+    needs = [
+        need for need in needs_of(other) if need.always is not None or need.default_action == "ask"
+    ]
     asking = [need for need in needs if evaluate(need, (*DEFAULT_RULES, *rules)).action == "ask"]
     # What ``uv run`` runs has a need of its own, without a pattern.
     assert not [need for need in asking if need.always is not None]

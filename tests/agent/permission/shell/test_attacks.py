@@ -185,7 +185,7 @@ def test_no_line_is_listed_twice() -> None:
 
 
 @each_line
-def test_an_attack_is_never_allowed_by_the_floor(kind: str, line: str) -> None:
+def test_an_attack_is_never_allowed_by_default(kind: str, line: str) -> None:
     needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert needs, f"{kind}: nothing was found to judge"
     assert not is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME), kind

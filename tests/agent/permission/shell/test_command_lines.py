@@ -217,13 +217,13 @@ def test_the_table_is_large_enough_and_has_no_row_twice() -> None:
     assert len(lines) == len(set(lines)) >= 120
 
 
-@pytest.mark.parametrize(("line", "floor", "stored"), TABLE, ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize(("line", "default_action", "stored"), TABLE, ids=[row[0] for row in TABLE])
 def test_a_line_asks_and_stores_as_listed(
-    line: str, floor: Action, stored: tuple[str, ...]
+    line: str, default_action: Action, stored: tuple[str, ...]
 ) -> None:
     needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
-    asking = [need for need in needs if need.floor != "allow" or need.strict]
-    assert ("ask" if asking else "allow") == floor, needs
+    asking = [need for need in needs if need.default_action != "allow" or need.strict]
+    assert ("ask" if asking else "allow") == default_action, needs
     patterns = {n.always for n in asking if n.permission == "bash" and not n.strict} - {None}
     assert patterns == set(stored)
 
@@ -268,7 +268,7 @@ def test_always_stores_outside_folders_unless_they_hold_home_or_the_project(
 ) -> None:
     needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     found = [n for n in needs if n.permission == "external_directory"]
-    assert [(n.pattern, n.always, n.floor) for n in found] == [(pattern, stored, "ask")]
+    assert [(n.pattern, n.always, n.default_action) for n in found] == [(pattern, stored, "ask")]
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,9 @@ def test_always_stores_outside_folders_unless_they_hold_home_or_the_project(
 def test_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: Path) -> None:
     where = str(tmp_path)
     needs = command_needs(f"cat {name}", directory=where, project=where, home=HOME)
-    assert ("read", name, "ask") in [(n.permission, n.pattern, n.floor) for n in needs]
+    assert ("read", name, "ask") in [(n.permission, n.pattern, n.default_action) for n in needs]
     sample = command_needs("cat .env.example", directory=where, project=where, home=HOME)
-    assert all(need.floor == "allow" for need in sample)
+    assert all(need.default_action == "allow" for need in sample)
 
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/zsh", "pwsh.exe", "C:\\Windows\\cmd.exe"])
@@ -291,7 +291,7 @@ def test_a_shell_other_than_bash_asks(line: str, shell: str) -> None:
     assert needs
     for need in needs:
         assert need.always is None
-        assert need.permission != "bash" or (need.floor, need.strict) == ("ask", "unknown")
+        assert need.permission != "bash" or (need.default_action, need.strict) == ("ask", "unknown")
     narrow = Rule("bash", "ls *", "allow", "yours")
     assert "allow" not in {evaluate(n, (*DEFAULT_RULES, narrow)).action for n in needs}
 

@@ -29,7 +29,7 @@ def without_rm(line: str) -> Action:
 
 def only_looks(line: str, where: str = FOLDER) -> bool:
     needs = analysis_of(line, where).needs
-    return all(need.floor == "allow" and not need.strict for need in needs)
+    return all(need.default_action == "allow" and not need.strict for need in needs)
 
 
 def nested(depth: int, code: str) -> str:
@@ -145,8 +145,8 @@ def test_each_secret_file_among_many_is_reported(tmp_path: Path) -> None:
         (tmp_path / f"a{number:03}.pem").touch()
     needs = analysis_of("cat a*", str(tmp_path)).needs
     reads = [need for need in needs if need.permission == "read"]
-    assert len([need for need in reads if need.floor == "ask"]) == 120
-    assert len([need for need in reads if need.floor == "allow"]) == 50
+    assert len([need for need in reads if need.default_action == "ask"]) == 120
+    assert len([need for need in reads if need.default_action == "allow"]) == 50
 
 
 def test_a_search_is_checked_for_the_secrets_that_it_would_reach(tmp_path: Path) -> None:
@@ -206,4 +206,6 @@ def test_an_empty_line_needs_nothing(line: str) -> None:
 
 @pytest.mark.parametrize("line", ["((1))", "[[ -n x ]]", "# x\n((1))", "((1)) # x"])
 def test_a_line_that_only_calculates_has_one_need(line: str) -> None:
-    assert [(need.pattern, need.floor) for need in analysis_of(line).needs] == [(line, "allow")]
+    assert [(need.pattern, need.default_action) for need in analysis_of(line).needs] == [
+        (line, "allow")
+    ]

@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
 
 def of_need(need: PermissionNeed) -> Iterator[str]:
     subject = "" if need.permission == "bash" else f"{need.permission} "
-    yield f"{need.strict or need.floor}: {subject}{one_line(need.pattern)}"
+    yield f"{need.strict or need.default_action}: {subject}{one_line(need.pattern)}"
     if need.always is not None:
         yield f"    always {one_line(need.always)}"
     if need.shown not in ("", need.pattern):

@@ -153,19 +153,19 @@ def test_dots_after_a_link_are_resolved_as_the_system_does(
 def test_needs_of_reading(make_context: MakeContext, tmp_path: Path) -> None:
     ctx = make_context(tmp_path)
     (need,) = read_needs(resolve_path("src/a.py", ctx))
-    assert (need.pattern, need.always, need.floor) == ("src/a.py", "src/*", "allow")
+    assert (need.pattern, need.always, need.default_action) == ("src/a.py", "src/*", "allow")
     (secret,) = read_needs(resolve_path(".env", ctx))
-    assert (secret.pattern, secret.always, secret.floor) == (".env", ".env", "ask")
+    assert (secret.pattern, secret.always, secret.default_action) == (".env", ".env", "ask")
     assert secret.reason
     (tmp_path / "innocent.txt").symlink_to(".env")
     (linked,) = read_needs(resolve_path("innocent.txt", ctx))
-    assert (linked.pattern, linked.floor) == (".env", "ask")
+    assert (linked.pattern, linked.default_action) == (".env", "ask")
 
 
 def test_needs_of_editing(make_context: MakeContext, tmp_path: Path) -> None:
     ctx = make_context(tmp_path)
     (need,) = edit_needs(resolve_path("src/a.py", ctx))
-    assert (need.pattern, need.always, need.floor, need.strict) == (
+    assert (need.pattern, need.always, need.default_action, need.strict) == (
         "src/a.py",
         "src/a.py",
         "ask",
