@@ -28,7 +28,7 @@ from typing import Protocol
 from agent.mcp.tool import arguments_text, mcp_need
 from agent.permission.judging import reason_to_ask
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
-from agent.permission.sandbox.command_policy import grant_of
+from agent.permission.sandbox_policy.command_policy import grant_of
 from agent.permission.shell.analysis import Case as RuleCase
 from agent.permission.shell.analysis import analyze, evaluate_case
 from agent.provider.client import ModelRequest, complete

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from agent.hooks.records import NO_ANSWER, Decision, Hook, HookAnswer, HookCall, HookEvent, covers
-from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
+from agent.permission.sandbox_policy.service import CommandSandbox, SandboxUnavailable
 from agent.process import (
     Capture,
     Command,

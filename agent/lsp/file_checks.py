@@ -14,7 +14,7 @@ from agent.lsp.connection import Diagnostic
 from agent.lsp.formatters import Formatter, active_formatters
 from agent.lsp.servers import active_servers
 from agent.lsp.service import LspService
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.process import Capture, Command, FinishedCommand, SpillStore, run
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.mcp.forms import Ask, ElicitationResult
 from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
-from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
+from agent.permission.sandbox_policy.service import CommandSandbox, SandboxUnavailable
 from agent.process.tree import LINUX, MARKER, ProcessTree
 from agent.process.watchdog import forget, watch
 from agent.records.errors import ToolError

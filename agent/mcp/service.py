@@ -15,7 +15,7 @@ from agent.mcp.forms import Ask
 from agent.mcp.records import Listing, Server, ServerResponse, ServerStatus, missing_server
 from agent.mcp.supervisor import ServerSupervisor
 from agent.mcp.toolbox import ApprovedDefinitions, Toolbox
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.process import strict_environment
 from agent.process.tree import become_subreaper
 from agent.provider.catalog.from_config import secret_variables

@@ -24,7 +24,7 @@ from agent.mcp.sampling import (
     SamplingRefused,
     complete_sample,
 )
-from agent.permission.sandbox.service import SandboxUnavailable
+from agent.permission.sandbox_policy.service import SandboxUnavailable
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.tool import ToolContext

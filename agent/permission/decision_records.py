@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from agent.permission.rules import EDITS_ACCEPTED, HOOK_ALLOWS
-from agent.permission.sandbox.command_policy import grant_of_reply
+from agent.permission.sandbox_policy.command_policy import grant_of_reply
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.decisions import Decision, DecisionSource
 from agent.records.errors import PermissionRejected

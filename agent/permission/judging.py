@@ -12,7 +12,11 @@ from agent.permission.rules import (
     mentioned_denial,
     rule_for,
 )
-from agent.permission.sandbox.command_policy import folder_of, temporary_folders, unproven_commands
+from agent.permission.sandbox_policy.command_policy import (
+    folder_of,
+    temporary_folders,
+    unproven_commands,
+)
 from agent.records.decisions import Verdict
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
 from agent.records.sandbox import SandboxGrant

@@ -32,7 +32,7 @@ from agent.permission.rules import (
     evaluate,
     strictest,
 )
-from agent.permission.sandbox.command_policy import (
+from agent.permission.sandbox_policy.command_policy import (
     as_permission,
     grant_of,
     grant_of_reply,

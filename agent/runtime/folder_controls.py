@@ -12,7 +12,7 @@ from agent.lsp.connection import LspStatus, ServerSpec
 from agent.lsp.formatters import Formatter
 from agent.mcp.records import ServerStatus
 from agent.permission.rules import Rule
-from agent.permission.sandbox.service import SandboxStatus
+from agent.permission.sandbox_policy.service import SandboxStatus
 from agent.records.background import ShellInfo
 from agent.records.frozen import frozen
 from agent.records.memory import MemoryLine, MemoryOrigin

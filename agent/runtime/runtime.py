@@ -25,7 +25,7 @@ from agent.git import git, project_root
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices
 from agent.mcp.service import McpService, mcp_service
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins

@@ -22,8 +22,8 @@ from agent.hooks.execution import HookPrograms
 from agent.hooks.loading import find_hooks
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices, open_code_services
-from agent.permission.sandbox.command_policy import SandboxFolders
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.command_policy import SandboxFolders
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.permission.service import PermissionService
 from agent.permission.trust.project_files import scan_project
 from agent.permission.trust.trust import AskTrust, Trust, TrustStore, resolve_trust

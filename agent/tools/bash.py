@@ -13,7 +13,7 @@ from pydantic import AliasChoices, Field
 
 from agent.installation import documentation_folder
 from agent.permission.rules import UNSANDBOXED
-from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
+from agent.permission.sandbox_policy.service import CommandSandbox, WrappedCommand
 from agent.process import (
     Capture,
     Command,

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from functools import partial
 
 from agent.lsp.service import LspService
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.provider.client import ToolSchema
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject

@@ -24,7 +24,7 @@ from app.text.sanitize import sanitize_line
 from app.text.units import count, money
 
 if TYPE_CHECKING:  # not needed for the first frame
-    from agent.permission.sandbox.service import SandboxStatus
+    from agent.permission.sandbox_policy.service import SandboxStatus
     from agent.runtime.folder_controls import FolderStatus
     from agent.runtime.runtime import Runtime
 

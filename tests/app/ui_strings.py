@@ -29,7 +29,6 @@ SKIPPED = (
     "agent/permission/programs/catalog/",
     "agent/lsp/formatters",
     "agent/lsp/servers",
-    "agent/permission/sandbox/seatbelt",
     "agent/process/sandbox/seatbelt",
     "agent/provider/quirks/",
     "agent/tools/",

@@ -1,4 +1,5 @@
-"""Restrictions on commands that the operating system enforces.
+"""Restrictions on commands that the operating system enforces; ``agent.permission.sandbox_policy``
+decides on them.
 
 ``find_sandbox`` returns what this machine has; its ``wrap`` turns the argv of any program into one
 that runs under a ``SandboxPolicy``. docs/security.md states what each backend guarantees.

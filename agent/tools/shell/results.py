@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agent.files import printable
 from agent.permission.rules import NETWORK, UNSANDBOXED
-from agent.permission.sandbox.command_policy import requested_needs
-from agent.permission.sandbox.service import WrappedCommand
+from agent.permission.sandbox_policy.command_policy import requested_needs
+from agent.permission.sandbox_policy.service import WrappedCommand
 from agent.process import NewOutput
 from agent.records.background import ShellInfo
 from agent.records.blocks import ShellBlock
@@ -163,7 +163,7 @@ async def keep_files(
 ) -> tuple[tuple[PermissionNeed, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the needs of *line* once the files are kept from it that it must not show, these
     files, and what its result says of them."""
-    from agent.permission.sandbox import kept_files  # loads the programs that are known
+    from agent.permission.sandbox_policy import kept_files  # loads the programs that are known
 
     if ctx.read_rules is None or ctx.by_user or not line.reaches:
         return needs, (), ()

@@ -27,7 +27,7 @@ from agent.git import (
     read_settings,
     read_user_settings,
 )
-from agent.permission.sandbox.command_policy import is_proven
+from agent.permission.sandbox_policy.command_policy import is_proven
 from agent.process import CapturedOutput
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from pathlib import Path
 
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.process import EnvironmentFilter, child_environment, shell, strict_environment
 from agent.records.frozen import frozen
 from agent.tools.core.truncate import Truncator

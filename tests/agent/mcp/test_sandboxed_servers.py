@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agent.mcp.records import Server
-from agent.permission.sandbox.command_policy import SandboxFolders
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.command_policy import SandboxFolders
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.process.sandbox import Sandbox
 from tests.agent.mcp.mcp_harness import SERVERS, open_mcp
 from tests.agent.process.sandbox.conftest import sandbox as sandbox  # noqa: PLC0414 - a fixture

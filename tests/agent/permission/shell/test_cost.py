@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent.permission.read_rules import ReadRules
 from agent.permission.rules import Rule, evaluate
-from agent.permission.sandbox.kept_files import keep_files
+from agent.permission.sandbox_policy.kept_files import keep_files
 from agent.permission.shell.analysis import analyze
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import MAX_DIRS, Workspace

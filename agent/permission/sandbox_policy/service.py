@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.permission.sandbox.command_policy import SandboxFolders, policy_of
+from agent.permission.sandbox_policy.command_policy import SandboxFolders, policy_of
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.sandbox import ProgramSandbox, SandboxGrant, SandboxSetting, program_grant

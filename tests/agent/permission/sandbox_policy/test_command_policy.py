@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent.permission.rules import Rule
-from agent.permission.sandbox.command_policy import requested_needs
+from agent.permission.sandbox_policy.command_policy import requested_needs
 from agent.permission.service import PermissionContext
 from agent.permission.shell.analysis import command_needs
 from agent.records.decisions import Decision, explain_decision

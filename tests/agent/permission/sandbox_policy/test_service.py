@@ -9,8 +9,8 @@ import pytest
 from agent.bus import Bus
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.permission.sandbox.command_policy import SandboxFolders, policy_of
-from agent.permission.sandbox.service import CommandSandbox
+from agent.permission.sandbox_policy.command_policy import SandboxFolders, policy_of
+from agent.permission.sandbox_policy.service import CommandSandbox
 from agent.process import SpillStore
 from agent.process.sandbox import Sandbox
 from agent.records.errors import ToolError

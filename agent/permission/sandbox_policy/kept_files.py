@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.git import RepositoryPaths, find_repository
 from agent.permission.read_rules import Reach, ReadRules
-from agent.permission.sandbox.command_policy import is_proven
+from agent.permission.sandbox_policy.command_policy import is_proven
 from agent.permission.shell.findings import SECRETS_BELOW
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
