@@ -381,6 +381,9 @@ LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
     Kind.ABORTED: "The request to {provider} was canceled",
 }
 
+NO_MODEL = "{provider} does not have this model"
+_NOT_FOUND = frozenset({404, 410})
+
 
 @frozen
 class _Classification:
@@ -504,6 +507,8 @@ def _error(
     lead = LEAD_SENTENCES[found.kind].format(provider=provider)
     if found.retry_once:
         lead = f"{provider} could not read the model's tool call"
+    elif found.kind is Kind.INVALID_REQUEST and status in _NOT_FOUND and "model" in text.search:
+        lead = NO_MODEL.format(provider=provider)
     if text.empty:
         detail = f"HTTP {status}, without details" if status else "no details"
     else:

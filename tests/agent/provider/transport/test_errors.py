@@ -57,14 +57,21 @@ def test_kinds(status: int, body: str, kind: str) -> None:
         ("<html><head><title>404 Not Found</title></head></html>", "404 Not Found (a web page"),
         ("plain\x1b[31m words", "plain [31m words"),
         ('{"odd":1}', '{"odd":1}'),
-        ("", "HTTP 404, without details"),
+        ("", "HTTP 422, without details"),
         (b"\xff\xfe broken", "broken"),
     ],
 )  # fmt: skip
 def test_the_error_message_quotes_the_server(body: str | bytes, words: str) -> None:
-    sentence = str(error(404, body))
+    sentence = str(error(422, body))
     assert sentence.startswith("acme refused the request: ")
     assert words in sentence
+
+
+def test_a_model_that_is_gone_is_named() -> None:
+    gone = '{"error":{"message":"The model `old` has been retired"}}'
+    sentence = "acme does not have this model: The model `old` has been retired"
+    assert str(error(404, gone)) == str(error(410, gone)) == sentence
+    assert str(error(404, "no such page")) == "acme refused the request: no such page"
 
 
 def test_long_bodies_are_cut() -> None:
