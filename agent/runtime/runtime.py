@@ -344,7 +344,7 @@ def _session_services(
         spills=truncator.spills,
         cache_watch=CacheWatch(bus),
         spending=spending_service(opened, questions, config),
-        fallbacks=fallback_service(catalog, questions, config.fallback),
+        fallbacks=fallback_service(opened, catalog, questions, config.fallback),
         compaction=compaction_settings(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, initial=config.retry.delay / 1000),
         wait_for_background=opened.wait_for_background,

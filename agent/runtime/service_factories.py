@@ -165,10 +165,10 @@ def spending_service(opened: OpenedFolder, questions: QuestionService, config: C
 
 
 def fallback_service(
-    catalog: Catalog, questions: QuestionService, given: FallbackConfig
+    opened: OpenedFolder, catalog: Catalog, questions: QuestionService, given: FallbackConfig
 ) -> Fallbacks:
     recheck = given.recheck / 1000
-    return Fallbacks(catalog, given.models, given.mode, recheck, questions, time.time)
+    return Fallbacks(catalog, given.models, given.mode, recheck, questions, opened.bus, time.time)
 
 
 def compaction_settings(given: CompactionConfig) -> CompactionSettings:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.bus import Bus
 from agent.provider.catalog.catalog import Catalog
 from agent.records.errors import (
     ModelNotFound,
@@ -15,6 +16,7 @@ from agent.records.errors import (
     ProviderErrorKind,
     ToolError,
 )
+from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import ErrorInfo
@@ -24,7 +26,12 @@ from agent.tools.core.questions import QuestionService
 FallbackMode = Literal["ask", "auto", "off"]
 
 STOP = "Stop here"
-ASK = "{reason} Continue with {model}?"
+ASK = "{problem}{reason} Continue with {model}?"
+NO_SUCH = "{name} cannot continue: choose an answer, or enter another model as provider/model. "
+NOBODY = (
+    "{model} could continue, but no one can be asked. To let it, set `fallback.mode` to `auto`, or "
+    "add --fallback-model {model} to `run`."
+)
 CONTINUED = "Continued with {model}."
 RETURNED = "Back to {model}."
 MODES: Mapping[FallbackMode, str] = {
@@ -99,9 +106,11 @@ class Fallbacks:
         mode: FallbackMode,
         recheck: float,
         questions: QuestionService,
+        bus: Bus,
         clock: Callable[[], float],
     ) -> None:
         self._catalog = catalog
+        self._bus = bus
         self.models = tuple(models)
         self.mode: FallbackMode = mode
         self._recheck = recheck
@@ -127,6 +136,12 @@ class Fallbacks:
             return ""
         self._replaced.discard((root_id, model))
         return RETURNED.format(model=model)
+
+    def is_rechecked(self, root_id: str, model: str) -> bool:
+        """Return whether *model* is tried again while its fallback can still answer."""
+        key = (root_id, model)
+        agreed = self._agreed.get(key) if self.mode != "off" and key in self._replaced else None
+        return agreed is not None and self._can_continue(agreed)
 
     def failed_until(self, model: str) -> float | None:
         """Return until when *model* is not asked (seconds since the epoch), None if it is."""
@@ -167,45 +182,65 @@ class Fallbacks:
             wait = max(error.retry_after or 0.0, self._recheck)
             self._failures.until[step.model] = self._clock() + wait
             self._failures.reasons[step.model] = error.message
-            chosen = self._next(step)
+            chosen = self._next(step, agreed)
+            if chosen is not None and agreed != chosen and self.mode == "ask":
+                chosen = await self._ask(step, error, chosen)
+                # The answer can have taken longer than the wait, and agrees to the fallback.
+                self._failures.until[step.model] = self._clock() + wait
             if chosen is None:
-                return ""
-            if agreed != chosen and self.mode == "ask" and not await self._ask(step, error, chosen):
                 return ""
             self._agreed[key] = chosen
             self._replaced.add(key)
             return CONTINUED.format(model=chosen)
 
-    def _next(self, step: FailedStep) -> str | None:
-        """The first fallback that can be asked."""
-        for name in self.models:
-            if name in {step.model, step.requested} or self.failed_until(name):
-                continue
-            try:
-                provider = self._catalog.model(name).provider
-            except ModelNotFound:
-                continue
-            if self._catalog.access.is_usable(provider) or provider == "demo":
+    def _next(self, step: FailedStep, agreed: str | None) -> str | None:
+        """Return the first fallback that can continue: one that the user entered, then the list."""
+        entered = (agreed,) if agreed is not None and agreed not in self.models else ()
+        for name in (*entered, *self.models):
+            if name not in {step.model, step.requested} and self._can_continue(name):
                 return name
         return None
 
-    async def _ask(self, step: FailedStep, error: ProviderError, chosen: str) -> bool:
+    def _can_continue(self, name: str) -> bool:
+        try:
+            provider = self._catalog.model(name).provider
+        except ModelNotFound:
+            return False
+        usable = self._catalog.access.is_usable(provider) or provider == "demo"
+        return usable and self.failed_until(name) is None
+
+    async def _ask(self, step: FailedStep, error: ProviderError, chosen: str) -> str | None:
+        """Return the model that the user wants to continue: *chosen*, or another one that they
+        enter; None for none."""
         keep_on = f"Continue with {chosen}"
         reason = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
-        question = Question(
-            id=new_id("que"),
-            session_id=step.session_id,
-            root_id=step.root_id,
-            header="Fallback model",
-            text=ASK.format(reason=reason, model=chosen),
-            options=(QuestionOption(keep_on), QuestionOption(STOP)),
-            agent=step.agent,
-        )
-        try:
-            reply = await self._questions.ask(question, lambda _: None)
-        except (ToolError, PermissionRejected):
-            return False  # nobody is there, or the turn is being stopped
-        return keep_on in reply.labels
+        problem = ""
+        while True:
+            question = Question(
+                id=new_id("que"),
+                session_id=step.session_id,
+                root_id=step.root_id,
+                header="Fallback model",
+                text=ASK.format(problem=problem, reason=reason, model=chosen),
+                options=(QuestionOption(keep_on), QuestionOption(STOP)),
+                agent=step.agent,
+            )
+            try:
+                reply = await self._questions.ask(question, lambda _: None)
+            except ToolError:
+                notice = Notice(NOBODY.format(model=chosen), session_id=step.root_id)
+                self._bus.publish(notice)
+                return None
+            except PermissionRejected:
+                return None  # the turn is being stopped
+            if keep_on in reply.labels:
+                return chosen
+            name = reply.text.strip()
+            if not name:
+                return None
+            if self._can_continue(name):
+                return name
+            problem = NO_SUCH.format(name=name)
 
 
 def fallback_notices(catalog: Catalog, models: Sequence[str]) -> tuple[str, ...]:

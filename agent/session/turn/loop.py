@@ -109,8 +109,9 @@ class LoopState:
     """The number of times that a stop hook kept the turn going since the last user message."""
     lean_steps: int = 0
     """Steps in a row that added little towards the token target."""
-    refused: tuple[ErrorInfo, str] | None = None
-    """The refusal that the next step answers, and the change of the request after it."""
+    refused: tuple[tuple[ErrorInfo, str], ...] = ()
+    """The refusals that the next step answers, each with the change of the request after it. They
+    are recorded in its message: those of the refused ones are removed."""
 
 
 async def run_turn(turn: Turn, session_id: str) -> TurnEnd:
@@ -155,7 +156,7 @@ async def _run_step(
     result = await _ask_model(turn, session_id, state, step, with_tools=not last)
     totals = step.totals.add_step(result.usage, result.cost).add_extra(*result.extra_usage)
     turn.totals = totals
-    step, state = replace(step, totals=totals), replace(state, totals=totals, refused=None)
+    step, state = replace(step, totals=totals), replace(state, totals=totals)
     if last and result.error is None:
         limit = ErrorInfo("limit", STEP_LIMIT_ERROR.format(steps=totals.all_steps - 1))
         return TurnEnd("limit_reached", _assistant(result).finish, limit)
@@ -164,9 +165,11 @@ async def _run_step(
     ):
         await turn.remove_message(_assistant(result))
         refused = (ErrorInfo(result.error.kind, result.error.message), change)
-        return replace(state, reason=Reason.FALLBACK, refused=refused), step.request
+        noted = (*state.refused, refused)
+        return replace(state, reason=Reason.FALLBACK, refused=noted), step.request
     if result.error is not None and _is_too_large(result.error):
         return await _after_overflow(turn, step, state, result, result.error)
+    state = replace(state, refused=())
     turn.compaction.note_accepted()
     end = _end_of_step(result, state)
     if end is not None:
@@ -193,9 +196,9 @@ async def _ask_model(
 ) -> StepResult:
     settings = step.settings if with_tools else replace(step.settings, tools=())
     running = await turn.new_step(settings, step.request, step.totals.steps + 1)
-    if state.refused is not None:
-        await turn.note_change(running.message, *state.refused)
-    else:
+    for refusal, change in state.refused:
+        await turn.note_change(running.message, refusal, change)
+    if not state.refused:
         await turn.note_return(running.message, step.request)
     request = ModelRequest(
         model=settings.model,
@@ -223,7 +226,8 @@ async def _after_overflow(
     info = ErrorInfo(error.kind, error.message)
     if change := await turn.compaction.omit_files(error):
         await turn.remove_message(_assistant(result))
-        return replace(state, reason=Reason.OMIT_RETRY, refused=(info, change)), step.request
+        noted = (*state.refused, (info, change))
+        return replace(state, reason=Reason.OMIT_RETRY, refused=noted), step.request
     if error.kind is not ProviderErrorKind.OVERFLOW:
         return TurnEnd("failed", "error", info)
     if (end := turn.compaction.give_up(step.settings)) is not None:

@@ -193,9 +193,12 @@ class Turn:
             model=settings.model.full_name,
         )
         offered = frozenset(tool.name for tool in settings.tools)
+        services = self.services
+        if services.fallbacks.is_rechecked(self._lineage.root_id, message.model):
+            services = replace(services, retry=replace(services.retry, attempts=1))
         # Set before it is saved: a cancel in between must find the step to close it.
         self.step = Step(
-            self.services,
+            services,
             message,
             self.started,
             lambda message: self.calls.executor(message, self.conversation, offered),

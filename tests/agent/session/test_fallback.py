@@ -1,13 +1,15 @@
 """Fallback models continue when the model of a prompt fails."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from agent.records.events import QuestionAsked
+from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.events import Notice, QuestionAsked
 from agent.records.messages import AssistantMessage, RetryPart, Session
 from agent.records.requests import QuestionReply
-from agent.session.fallback import STOP
+from agent.session.fallback import STOP, FailedStep, Fallbacks
 from tests.agent.provider.switched_models import providers
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Answer, Call, Failure, Reason, Text, answer
@@ -92,6 +94,87 @@ async def test_models_are_tried_in_order_until_none_is_left(tmp_path: Path) -> N
         assert end.outcome == "failed"
         assert end.error is not None
         assert "Overloaded" in end.error.message
+
+
+async def test_each_failure_on_the_way_is_recorded(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings()) as harness:
+        gone = Failure(404, '{"error": {"message": "The model `gpt-5.4` does not exist"}}')
+        harness.server.script(DOWN, gone, answer(Text("third")), answer(Text("more")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        noted = [p for p in await harness.parts(session) if isinstance(p, RetryPart)]
+        assert [p.change for p in noted] == [
+            f"Continued with {SECOND}.",
+            f"Continued with {THIRD}.",
+        ]
+        assert "Overloaded" in noted[0].error.message
+        assert "open does not have this model: The model `gpt-5.4`" in noted[1].error.message
+        await harness.turn(session, "more")
+        assert len(await notes(harness, session)) == 2
+
+
+async def test_a_model_that_is_tried_again_gets_one_attempt(tmp_path: Path) -> None:
+    given = settings("auto", SECOND) | {"retry": {"attempts": 3, "delay": 1}}
+    async with open_harness(tmp_path, **given) as harness:
+        harness.server.script(DOWN, DOWN, DOWN, answer(Text("one")), DOWN, answer(Text("two")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        harness.runtime.sessions.fallbacks.change("retry")
+        assert (await harness.turn(session, "two")).outcome == "completed"
+        assert await answered(harness, session) == [SECOND, SECOND]
+        assert len(harness.server.requests) == 6
+
+
+async def test_a_late_answer_does_not_try_the_failed_model_again(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings("ask")) as harness:
+        now, runtime = [1_000.0], harness.runtime
+        fallbacks = Fallbacks(
+            runtime.catalog, (SECOND,), "ask", 10.0, runtime.questions, runtime.bus, lambda: now[0]
+        )
+        session = await harness.session()
+        step = FailedStep(session.id, session.id, "build", FIRST, FIRST)
+        error = ProviderError(ProviderErrorKind.OVERLOADED, "Overloaded")
+        asking = asyncio.create_task(fallbacks.after_failure(step, error))
+        event = await harness.until(lambda e: isinstance(e, QuestionAsked))
+        assert isinstance(event, QuestionAsked)
+        now[0] += 60
+        label = event.question.options[0].label
+        runtime.questions.reply(event.question.id, QuestionReply((label,)))
+        assert await asking == f"Continued with {SECOND}."
+        assert fallbacks.current(session.id, FIRST) == SECOND
+        now[0] += 10
+        assert fallbacks.current(session.id, FIRST) == FIRST
+
+
+async def test_another_model_can_be_entered(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings("ask", SECOND)) as harness:
+        harness.server.script(DOWN, answer(Text("one")), DOWN, answer(Text("two")))
+        session = await harness.session()
+        await harness.send(session, "go")
+        after = 0
+        for text in ("yes please", THIRD):
+            event = await harness.until(lambda e: isinstance(e, QuestionAsked), after=after)
+            assert isinstance(event, QuestionAsked)
+            after = len(harness.events)
+            harness.runtime.questions.reply(event.question.id, QuestionReply(text=text))
+        assert event.question.text.startswith("yes please cannot continue: ")
+        assert (await harness.idle(session)).outcome == "completed"
+        harness.runtime.sessions.fallbacks.change("retry")
+        assert (await harness.turn(session, "more")).outcome == "completed"
+        assert await answered(harness, session) == [THIRD, THIRD]
+
+
+async def test_where_no_one_can_be_asked_a_notice_says_what_to_do(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings("ask")) as harness:
+        harness.server.script(DOWN)
+        session = await harness.session()
+        await harness.send(session, "go")
+        event = await harness.until(lambda e: isinstance(e, QuestionAsked))
+        assert isinstance(event, QuestionAsked)
+        harness.runtime.questions.decline(event.question.id, "No one is there.")
+        assert (await harness.idle(session)).outcome == "failed"
+        (notice,) = (event for event in harness.events if isinstance(event, Notice))
+        assert f"--fallback-model {SECOND}" in notice.message
 
 
 async def test_the_user_is_asked_once(tmp_path: Path) -> None:
