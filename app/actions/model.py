@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.action_registry.context import ActionContext
@@ -58,8 +59,9 @@ async def fallback(context: ActionContext, argument: str) -> None:
     if argument:
         context.notify(await controls.change_fallback(argument))
     else:
-        text = fallback_text(await controls.fallback(), context.live.model, time.time())
-        await context.show(PageScreen("Fallback models", text))
+        found = await controls.fallback()
+        page = partial(fallback_text, found, context.live.model, time.time())
+        await context.show(PageScreen("Fallback models", page))
 
 
 @action(

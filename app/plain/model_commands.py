@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.requests import PermissionMode
-from app.plain.command import Console, controls_of
+from app.plain.command import WIDTH, Console, controls_of
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # loads httpx2
@@ -209,9 +209,8 @@ async def fallback(console: Console, argument: str) -> None:
     if argument:
         console.say(await controls_of(console).change_fallback(argument))
     else:
-        console.say(
-            fallback_text(await controls_of(console).fallback(), console.model, time.time()).plain
-        )
+        found = await controls_of(console).fallback()
+        console.say(fallback_text(found, console.model, time.time(), WIDTH).plain)
 
 
 async def mode(console: Console, argument: str) -> None:

@@ -119,18 +119,23 @@ NONE = (
 )
 
 
-def fallback_text(found: "FallbackState", model: str, now: float) -> Content:
-    """Return the page for a session that uses *model*."""
+STATE_INDENT = " " * 2
+
+
+def fallback_text(found: "FallbackState", model: str, now: float, width: int) -> Content:
+    """Return the page for a session that uses *model*, in rows of *width* cells."""
     from agent.session.fallback import HOW, MODES  # loads the agent package
 
-    lines = [Content.styled(MODES[found.mode], "bold"), Content("")]
+    lines = [*Content.styled(MODES[found.mode], "bold").wrap(width), Content("")]
     for name in dict.fromkeys((model, *found.models)):
         lines.append(Content(sanitize_line(name)))
         if name in found.failures:
             until, reason = found.failures[name]
             again = duration(until - now)
-            state = f"  failed, tried again in {again}: {sanitize_line(reason)}"
-            lines.append(Content.styled(state, "$tone-warn"))
+            state = f"failed, tried again in {again}: {sanitize_line(reason)}"
+            rows = Content.styled(state, "$tone-warn").wrap(max(1, width - len(STATE_INDENT)))
+            lines += [Content(STATE_INDENT) + row for row in rows]
     if not found.models:
-        lines += [Content(""), Content.styled(NONE, "$tone-muted")]
-    return Content("\n").join([*lines, Content(""), Content.styled(HOW, "$tone-muted")])
+        lines += [Content(""), *Content.styled(NONE, "$tone-muted").wrap(width)]
+    lines += [Content(""), *Content.styled(HOW, "$tone-muted").wrap(width)]
+    return Content("\n").join(lines)

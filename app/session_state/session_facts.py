@@ -94,3 +94,15 @@ def context_used(view: SessionView | None) -> int | None:
                 return usage.input + usage.output
             answered = answered or entry.message.finish in {"stop", "tool-calls", "length"}
     return None if answered else 0
+
+
+def fallback_for(view: SessionView | None, model: str) -> str:
+    """Return the model that answered the newest prompt to *model* in its place, "" if none did."""
+    for message_id in reversed(view.message_ids if view is not None else []):
+        entry = view.entry(message_id) if view is not None else None
+        if entry is None or not isinstance(message := entry.message, AssistantMessage):
+            continue
+        asked = view.entry(message.parent_id) if view is not None else None
+        wanted = asked.message.model if asked is not None else None
+        return message.model if wanted == model != message.model else ""
+    return ""

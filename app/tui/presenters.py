@@ -15,7 +15,7 @@ from app.screens.main.screen import SessionScreen
 from app.session_state.folder_facts import Workspace, short_folder
 from app.session_state.live import LiveSession
 from app.session_state.live_sessions import LiveSessions
-from app.session_state.session_facts import cache_hit_rate, context_used, session_cost
+from app.session_state.session_facts import cache_hit_rate, context_used, fallback_for, session_cost
 from app.session_state.view import NO_CHANGE, Change
 from app.startup.launch import LaunchOptions
 from app.tui.custom_status_line import StatusCommand
@@ -118,6 +118,7 @@ class StatusPresenter:
             agent=live.agent,
             color=color,
             model=live.model,
+            fallback=fallback_for(live.view, live.model),
             effort=live.effort,
             branch=self._workspace.branch,
             worktree=_worktree_of_subagent(live) or self._worktree,

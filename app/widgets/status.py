@@ -39,6 +39,8 @@ class Status:
     agent: str = "build"
     color: str = "accent"
     model: str = ""
+    fallback: str = ""
+    """The model that answers in its place, "" for none."""
     effort: str | None = None
     branch: str | None = None
     """The git branch, None outside of a repository."""
@@ -128,6 +130,7 @@ def status_text(status: Status, width: int) -> Content:
     left += Content.assemble(
         (sanitize(status.agent), f"bold {agent_tone(status.color)}"),
         "  ",
+        (f"{sanitize(short_model(status.fallback))} for " if status.fallback else "", "$tone-warn"),
         (sanitize(short_model(status.model)), "$tone-muted"),
     )
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])

@@ -25,6 +25,7 @@ from agent.records.messages import (
     Finish,
     Part,
     ReasoningPart,
+    RetryPart,
     Running,
     Session,
     StepFinishPart,
@@ -92,10 +93,16 @@ class _ForeignLines:
                 self._errors.append(error)
                 self._error(error)
             case events.Notice(message=message):
-                with suppress(OSError):
-                    self._err.write(sanitize(message) + "\n")
+                self._tell(message)
+            case events.PartUpdated(part=RetryPart(change=change) as part) if change:
+                self._tell(f"{change} {part.error.message}")
             case _:
                 pass
+
+    def _tell(self, sentence: str) -> None:
+        """Write *sentence* to *err*, if that can be written."""
+        with suppress(OSError):
+            self._err.write(sanitize(sentence) + "\n")
 
     def _first(self, key: str) -> bool:
         """Return whether *key* comes for the first time."""

@@ -250,6 +250,12 @@ class TextWriter:
             self._progress.show(event)
         elif isinstance(event, events.Notice):
             self._tell(event.message)
+        elif isinstance(event, events.PartUpdated) and isinstance(event.part, RetryPart):
+            self._tell_change(event.part)
+
+    def _tell_change(self, part: RetryPart) -> None:
+        if part.change:
+            self._tell(f"{part.change} {part.error.message}")
 
     def _own(self, event: events.Event) -> bool:
         """Return whether the event is of the session itself, not of a sub-agent."""

@@ -1,4 +1,7 @@
-"""The context in use, and when queued messages are sent, as the lines around the prompt show it."""
+"""The lines around the prompt: the context in use, the model that answers, and when queued messages
+are sent."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +15,9 @@ from agent.records.messages import (
     SessionStatus,
 )
 from agent.records.usage import Usage
-from app.session_state.session_facts import context_used, queued_label
+from app.session_state.session_facts import context_used, fallback_for, queued_label
 from app.session_state.view import SessionView
+from app.widgets.status import Status, status_text
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.records import assistant, open_assistant, snapshot, text_part, user
@@ -42,6 +46,21 @@ def test_the_last_reported_usage_stays_until_the_next() -> None:
     assert used(ASKED, ANSWERED) == 1_000
     assert used(ASKED, ANSWERED, user("msg_3", "and?"), open_assistant("msg_4")) == 1_000
     assert used(ASKED, NOT_TOLD) is None
+
+
+def test_the_status_line_names_the_model_that_answers_for_another() -> None:
+    first, other = "demo/offline", "acme/large"
+    answered = assistant("msg_2")
+    message = replace(answered.message, parent_id="msg_1", model=other)
+    view = SessionView(snapshot(ASKED, replace(answered, message=message)))
+    assert fallback_for(view, first) == other
+    assert fallback_for(view, other) == ""  # chosen meanwhile
+    message = replace(message, model=first)
+    assert (
+        fallback_for(SessionView(snapshot(ASKED, replace(answered, message=message))), first) == ""
+    )
+    line = status_text(Status(model=first, fallback=other), 80).plain
+    assert line.startswith("build  large for demo/offline")
 
 
 async def test_the_context_stays_visible_from_the_first_prompt_to_its_response(
