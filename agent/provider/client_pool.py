@@ -27,12 +27,11 @@ from agent.records.errors import OpencodePyError, ProviderError
 from agent.records.spending import RateLimit
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
-
     from agent.provider.device_login import Show
     from agent.provider.litellm.process import LitellmProcess
     from agent.provider.protocols.wire_client import Endpoint, WireClient
-    from agent.provider.transport.http import HttpPool, StreamLimits
+    from agent.provider.transport.connections import Connections, HttpPool
+    from agent.provider.transport.http import StreamLimits
 
 KEY_HEADERS: Mapping[str, str] = {"anthropic-messages": "x-api-key", "gemini": "x-goog-api-key"}
 """The header for the key in protocols that take no bearer token."""
@@ -157,7 +156,7 @@ class ClientPool:
 
         Raises ``ProviderError``, and what ``client_for`` raises.
         """
-        from agent.provider import model_lists  # loads httpx2
+        from agent.provider import model_lists  # loads httpcore2
 
         api = self._catalog.api_of(provider)
         if api in model_lists.APIS_WITHOUT_MODEL_LIST:
@@ -169,7 +168,7 @@ class ClientPool:
     async def check_key(self, provider: str) -> dict[str, "ModelFacts"]:
         """Check the key of *provider* with one request that costs nothing, and return the models
         that its server lists. Raises as ``fetch_models``."""
-        from agent.provider import model_lists  # loads httpx2
+        from agent.provider import model_lists  # loads httpcore2
 
         spec = KNOWN_PROVIDERS.get(provider)
         if (
@@ -185,7 +184,7 @@ class ClientPool:
     async def log_in(self, provider: str, login: DeviceLogin, show: "Show") -> str:
         """Log in at *provider* with a code, and return the key. Raises ``ProviderError`` and
         ``ConfigError``."""
-        from agent.provider import device_login  # loads httpx2
+        from agent.provider import device_login  # loads httpcore2
 
         return await device_login.log_in(self._http(provider, login.url), login, show)
 
@@ -203,7 +202,7 @@ class ClientPool:
             return wire_client_class(model.api)(endpoint, http, limits)
 
     def _stream_limits(self, provider: str) -> "StreamLimits":
-        from agent.provider.transport.http import StreamLimits  # loads httpx2
+        from agent.provider.transport.http import StreamLimits  # loads httpcore2
 
         settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
@@ -234,17 +233,17 @@ class ClientPool:
             self._litellm_processes[user_keys] = process.LitellmProcess(env)
         return self._litellm_processes[user_keys]
 
-    def _http(self, provider: str, url: str) -> "AsyncClient":
-        # httpx2 must stay off the start-up path; the first frame needs no network.
-        from agent.provider.transport.http import HttpPool  # loads httpx2
+    def _http(self, provider: str, url: str) -> "Connections":
+        # httpcore2 must stay off the start-up path; the first frame needs no network.
+        from agent.provider.transport.connections import HttpPool  # loads httpcore2
 
         if self._http_pool is None:
             self._http_pool = HttpPool()
         settings = self._catalog.access.settings_of(provider)
-        return self._http_pool.client(settings.proxy, settings.ca, url)
+        return self._http_pool.connections(url, settings.proxy, settings.ca)
 
     def _endpoint(self, provider: str, api: Api) -> "Endpoint":
-        from agent.provider.protocols.wire_client import Endpoint  # loads httpx2
+        from agent.provider.protocols.wire_client import Endpoint  # loads httpcore2
         from agent.provider.transport.aws import AwsSigner  # only Bedrock signs requests
 
         access = self._catalog.access

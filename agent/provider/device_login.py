@@ -4,12 +4,12 @@ The program asks for a code, shows it, and polls until the user has entered it.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 
-import httpx2
-
 from agent.provider.catalog.providers import DeviceLogin
+from agent.provider.transport.connections import HTTP_ERRORS, Connections, HttpRequest
 from agent.provider.transport.errors import connection_error, error_from_response
 from agent.provider.transport.wire_json import get_text
 from agent.records.errors import ProviderError, ProviderErrorKind
@@ -17,6 +17,12 @@ from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
+
+HEADERS = {
+    "accept": "application/json",
+    "content-type": "application/json",
+    "user-agent": "opencode-py",
+}
 
 TIMEOUT_SECONDS = 15.0
 """Seconds for the answer to one request."""
@@ -47,7 +53,7 @@ Show = Callable[[LoginCode], Awaitable[None]]
 
 
 async def log_in(
-    http: httpx2.AsyncClient,
+    http: Connections,
     login: DeviceLogin,
     show: Show,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -90,26 +96,24 @@ async def log_in(
 
 
 async def _post(
-    http: httpx2.AsyncClient, login: DeviceLogin, path: str, sent: dict[str, str]
+    http: Connections, login: DeviceLogin, path: str, sent: dict[str, str]
 ) -> JsonObject:
     """Return the JSON object of the response, also of a refusal. Raises ``ProviderError``."""
     body = {"client_id": login.client_id, **sent}
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            answer = await http.post(
-                login.url + path, json=body, headers={"accept": "application/json"}
+            answer = await http.fetch(
+                HttpRequest(url=login.url + path, headers=HEADERS, body=json.dumps(body).encode())
             )
-        data: Json = answer.json()
+        data: Json = json.loads(answer.body)
     except TimeoutError as error:
         raise connection_error(login.name, f"no answer in {TIMEOUT_SECONDS:g} seconds") from error
-    except httpx2.HTTPError as error:
+    except HTTP_ERRORS as error:
         raise connection_error(login.name, "check the network") from error
     except ValueError as error:
         raise connection_error(login.name, "its response cannot be read") from error
     if not isinstance(data, dict) or (not answer.is_success and "error" not in data):
-        raise error_from_response(
-            login.name, answer.status_code, dict(answer.headers), answer.content
-        )
+        raise error_from_response(login.name, answer.status, answer.headers, answer.body)
     return data
 
 

@@ -1,15 +1,20 @@
 """Fetch and parse the lists of models that servers offer, in all their forms."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
 
-import httpx2
-
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Api, Price
 from agent.provider.protocols.wire_client import Endpoint
+from agent.provider.transport.connections import (
+    HTTP_ERRORS,
+    ConnectError,
+    Connections,
+    HttpRequest,
+)
 from agent.provider.transport.errors import connection_error, error_from_response
 from agent.records.json import Json, JsonObject
 
@@ -126,15 +131,15 @@ def _dollars(pricing: JsonObject, name: str) -> float | None:
 
 
 async def fetch_model_list(
-    client: httpx2.AsyncClient, endpoint: Endpoint, api: Api
+    http: Connections, endpoint: Endpoint, api: Api
 ) -> dict[str, ModelFacts]:
     """Return the models that the server at *endpoint* lists. Raises ``ProviderError``."""
     more = {"anthropic-version": "2023-06-01"} if api == "anthropic-messages" else {}
-    return parse_model_list(await request(client, endpoint, PATHS.get(api, "/models"), more))
+    return parse_model_list(await request(http, endpoint, PATHS.get(api, "/models"), more))
 
 
 async def request(
-    client: httpx2.AsyncClient,
+    http: Connections,
     endpoint: Endpoint,
     path: str,
     more: Mapping[str, str] = MappingProxyType({}),
@@ -145,24 +150,24 @@ async def request(
     headers = endpoint.all_headers({"accept": "application/json", **more})
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            answer = await client.get(url, headers=headers)
-        data: Json = answer.json() if answer.is_success else None
+            answer = await http.fetch(HttpRequest(url=url, headers=headers, method="GET"))
+        data: Json = json.loads(answer.body) if answer.is_success else None
     except TimeoutError as error:
         raise connection_error(
             endpoint.provider, f"no answer in {TIMEOUT_SECONDS:g} seconds"
         ) from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+    except (*HTTP_ERRORS, ValueError) as error:
         raise connection_error(endpoint.provider, _reason(error)) from error
     if not answer.is_success:
-        body = answer.content
+        body = answer.body
         if endpoint.key:
             body = body.replace(endpoint.key.encode(), b"***")
-        raise error_from_response(endpoint.provider, answer.status_code, dict(answer.headers), body)
+        raise error_from_response(endpoint.provider, answer.status, answer.headers, body)
     return data
 
 
 def _reason(error: Exception) -> str:
     """Return why a request failed: the network, or a response that is no JSON."""
-    if isinstance(error, httpx2.ConnectError):
+    if isinstance(error, ConnectError):
         return "nothing answers at its address; check the network"
     return "its response cannot be read"

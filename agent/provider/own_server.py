@@ -55,14 +55,14 @@ async def check_server(url: str, key: str) -> tuple[str, Mapping[str, ModelFacts
 
 
 async def _list_models(url: str, key: str) -> Mapping[str, ModelFacts]:
-    from agent.provider.model_lists import fetch_model_list  # loads httpx2
-    from agent.provider.protocols.wire_client import Endpoint  # loads httpx2
-    from agent.provider.transport.http import HttpPool  # loads httpx2
+    from agent.provider.model_lists import fetch_model_list  # loads httpcore2
+    from agent.provider.protocols.wire_client import Endpoint  # loads httpcore2
+    from agent.provider.transport.connections import HttpPool  # loads httpcore2
 
     endpoint = Endpoint(provider="the server", base_url=url, key=key)
     pool = HttpPool()
     try:
-        return await fetch_model_list(pool.client(), endpoint, "openai-chat")
+        return await fetch_model_list(pool.connections(url), endpoint, "openai-chat")
     finally:
         await pool.aclose()
 

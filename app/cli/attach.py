@@ -91,7 +91,7 @@ def _attach(given: argparse.Namespace) -> int:
 def _own_token(address: str) -> str:
     """Return the token of this user's own server if *address* is on this machine, else ""."""
     from agent.config.paths import Paths  # not needed by --help
-    from agent.provider.transport.http import is_loopback  # as above
+    from agent.provider.transport.proxies import is_loopback  # as above
     from app.server.access import token_file  # as above
 
     if not is_loopback(address):

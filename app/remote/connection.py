@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
-from agent.provider.transport.http import is_loopback
+from agent.provider.transport.proxies import is_loopback
 from agent.records.errors import ConfigError, OpencodePyError, SessionNotFound
 from agent.records.json import Json, JsonObject
 from agent.transfer.opencode_records import dict_of, text_of

@@ -25,8 +25,6 @@ from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
-import httpx2
-
 from agent.provider.client import ModelRequest, StreamError, StreamEvent, ToolNames
 from agent.provider.protocols.sent_history import encode_request
 from agent.provider.protocols.stream_decoder import StreamDecoder
@@ -34,6 +32,7 @@ from agent.provider.quirks.body_fields import request_headers
 from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.quirks.target import BUDGET_NOW, EFFORT_FIELDS, IMAGES, refused_effort
 from agent.provider.transport.aws import AwsSigner
+from agent.provider.transport.connections import Connections
 from agent.provider.transport.framing import BodyDecoder, Framing
 from agent.provider.transport.http import (
     HttpPost,
@@ -117,7 +116,7 @@ class WireClient(ABC):
     """The path below the base URL. A protocol with the model in it overrides ``path_for``."""
 
     def __init__(
-        self, endpoint: Endpoint, http: httpx2.AsyncClient, limits: StreamLimits | None = None
+        self, endpoint: Endpoint, http: Connections, limits: StreamLimits | None = None
     ) -> None:
         self._endpoint = endpoint
         self._http = http

@@ -10,7 +10,6 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
 
 from agent.records.errors import FileLimit, ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
@@ -232,6 +231,8 @@ def _number(text: str) -> float | None:
 
 
 def _seconds_until(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # few servers send a date
+
     try:
         seconds = parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):

@@ -1,25 +1,28 @@
-"""The shared HTTP clients, and one streamed response with its timeouts.
+"""One streamed response with its timeouts, and the rate limits in its headers.
 
-Proxies and certificates come from the environment (``HTTPS_PROXY``, ``NO_PROXY``,
-``SSL_CERT_FILE``, ``SSL_CERT_DIR``) or from a provider's own settings; connections to loopback
-servers never use a proxy. This module imports httpx2, so it is loaded only with the first model
-call.
+It imports httpcore2 (see ``connections``), so it is loaded only with the first model call.
 """
 
 import asyncio
 import contextlib
 import re
-import ssl
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from datetime import datetime
 from math import inf
-from types import ModuleType, TracebackType
-from typing import Self, cast
+from types import TracebackType
+from typing import Self
 from urllib.parse import urlsplit
 
-import httpx2
-
+from agent.provider.transport.connections import (
+    HTTP_ERRORS,
+    UNSENDABLE,
+    ConnectError,
+    Connections,
+    ConnectTimeout,
+    HttpRequest,
+    HttpResponse,
+    ProxyError,
+)
 from agent.provider.transport.errors import connection_error, error_from_response
 from agent.provider.transport.framing import (
     BodyDecoder,
@@ -28,13 +31,13 @@ from agent.provider.transport.framing import (
     Framing,
     SseEvent,
 )
-from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
+from agent.provider.transport.proxies import is_loopback
+from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
 from agent.records.spending import RateLimit
 
 MAX_ERROR_BYTES = 256 * 1024
 ERROR_BODY_SECONDS = 10.0
-LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
 @frozen
@@ -64,96 +67,6 @@ class StreamLimits:
         return None if is_loopback(url) else self.first_event
 
 
-def is_loopback(url: str) -> bool:
-    """Return whether *url* names this machine."""
-    try:
-        host = (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return False
-    return host in {"localhost", "::1"} or host.startswith("127.")
-
-
-_CONNECTIONS = httpx2.Limits(max_connections=None, keepalive_expiry=30.0)
-"""A connection stays open for half a minute, since a step can follow the calls of another one: a
-new one takes several round trips."""
-
-
-class HttpPool:
-    """One ``AsyncClient`` for all providers, and one for each proxy or CA of a single provider.
-
-    Clients belong to the running event loop and are created at their first use.
-    """
-
-    def __init__(self) -> None:
-        self._clients: dict[tuple[str | None, str | None, bool], httpx2.AsyncClient] = {}
-
-    def client(
-        self, proxy: str | None = None, ca: str | None = None, url: str = ""
-    ) -> httpx2.AsyncClient:
-        """Return the client for the server at *url*, over *proxy* (a URL), with *ca* (a file or
-        folder of certificates).
-
-        Raises ``ConfigError`` when one of them cannot be used.
-        """
-        plain = not proxy and not ca and url.startswith("http://") and is_loopback(url)
-        key = (proxy, ca, plain)
-        if key not in self._clients:
-            try:
-                with _without_http2():
-                    self._clients[key] = httpx2.AsyncClient(
-                        proxy=proxy,
-                        verify=_no_certificates() if plain else _certificates(ca) if ca else True,
-                        mounts={} if proxy else dict.fromkeys(_loopback_patterns()),
-                        timeout=None,
-                        limits=_CONNECTIONS,
-                    )
-            except (OSError, ValueError) as error:
-                # The proxy's address can contain a password.
-                used = f"certificates in {ca}" if ca else "proxy address"
-                raise ConfigError(f"The provider's {used} cannot be used: {error}") from error
-        return self._clients[key]
-
-    async def aclose(self) -> None:
-        clients = list(self._clients.values())
-        self._clients.clear()
-        for client in clients:
-            await client.aclose()
-
-
-@contextlib.contextmanager
-def _without_http2() -> Generator[None]:
-    """Hide the package h2 while httpcore2 is loaded: it would load 20 modules for HTTP/2, which no
-    client here speaks. One that does still finds them."""
-    modules = cast("dict[str, ModuleType | None]", sys.modules)
-    if "h2" in modules:
-        yield
-        return
-    modules["h2"] = None
-    try:
-        yield
-    finally:
-        del modules["h2"]
-
-
-def _no_certificates() -> ssl.SSLContext:
-    """Return a context that trusts nobody, for servers without TLS: loading the certificates of
-    the system takes 20 ms."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _certificates(ca: str) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    try:
-        context.load_verify_locations(cafile=ca)
-    except IsADirectoryError:
-        context.load_verify_locations(capath=ca)
-    return context
-
-
-def _loopback_patterns() -> tuple[str, ...]:
-    return tuple(f"all://{host}" for host in LOOPBACK_HOSTS)
-
-
 @frozen(kw_only=True)
 class HttpPost:
     """One POST request."""
@@ -178,7 +91,7 @@ class StreamedResponse:
 
     def __init__(
         self,
-        client: httpx2.AsyncClient,
+        http: Connections,
         post: HttpPost,
         limits: StreamLimits,
         framing: Framing | None = None,
@@ -187,36 +100,30 @@ class StreamedResponse:
         """*on_headers* gets the headers of the response, whatever its status."""
         self._on_headers = on_headers
         self._framing = framing or BodyDecoder()
-        self._client = client
+        self._http = http
         self._post = post
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         first = limits.first_event_limit(post.url)
         self._deadline = Deadline(self._deadline_after(first))
         self._waited = first
-        self._response: httpx2.Response | None = None
+        self._response: HttpResponse | None = None
         self._pieces: AsyncIterator[bytes] | None = None
         self._finishing = False
 
     async def __aenter__(self) -> Self:
         try:
             with self._deadline:
-                urlsplit(self._post.url)  # raises for addresses that httpx2 would look up
-                request = self._client.build_request(
-                    "POST",
-                    self._post.url,
-                    headers=dict(self._post.headers),
-                    content=self._post.body,
-                    timeout=httpx2.Timeout(None, connect=self._limits.connect),
-                )
-                response = await self._client.send(request, stream=True)
+                post = self._post
+                request = HttpRequest(url=post.url, headers=post.headers, body=post.body)
+                response = await self._http.send(request, self._limits.connect)
                 self._response = response
                 if self._on_headers is not None:
                     self._on_headers(response.headers)
                 if response.is_success:
                     return self
                 body = await _read_error_body(response)
-        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
+        except (*HTTP_ERRORS, TimeoutError, ValueError) as error:
             await self._close()
             raise self.transport_error(error) from error
         except BaseException:
@@ -250,7 +157,7 @@ class StreamedResponse:
         Raises ``ProviderError`` (network) when the stream breaks or a timeout expires.
         """
         assert self._response is not None  # only inside the context
-        pieces = self._pieces = _pieces(self._response)
+        pieces = self._pieces = self._response.pieces()
         decoder = self._framing
         try:
             while True:
@@ -263,7 +170,7 @@ class StreamedResponse:
                     self._reset_deadline()
                 for event in events:
                     yield event
-        except (httpx2.HTTPError, TimeoutError, EventTooLong, BrokenFrame) as error:
+        except (*HTTP_ERRORS, TimeoutError, EventTooLong, BrokenFrame) as error:
             raise self.transport_error(error) from error
         for event in decoder.close():
             yield event
@@ -271,7 +178,7 @@ class StreamedResponse:
     async def read_end(self) -> None:
         """Read what follows the last event, which is the end of the body if it comes soon."""
         if self._pieces is not None:
-            with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+            with contextlib.suppress(*HTTP_ERRORS, TimeoutError):
                 async with asyncio.timeout(self._limits.after_end):
                     async for _ in self._pieces:
                         pass
@@ -283,21 +190,19 @@ class StreamedResponse:
     def _deadline_after(self, seconds: float | None) -> float | None:
         return None if seconds in (None, inf) else self._loop.time() + seconds
 
-    def _response_error(self, response: httpx2.Response, body: bytes) -> ProviderError:
+    def _response_error(self, response: HttpResponse, body: bytes) -> ProviderError:
         if response.is_redirect:
             target = response.headers.get("location", "another address")
             return ProviderError(
                 ProviderErrorKind.INVALID_REQUEST,
                 f"{self._post.provider} redirects to {target}. Set that as the base URL if it "
                 "is right; the key is not sent there automatically.",
-                status=response.status_code,
+                status=response.status,
             )
         secret = self._post.secret.encode()
         if secret:
             body = body.replace(secret, b"***")
-        return error_from_response(
-            self._post.provider, response.status_code, dict(response.headers), body
-        )
+        return error_from_response(self._post.provider, response.status, response.headers, body)
 
     def transport_error(self, error: Exception) -> ProviderError:
         """Return the provider error for *error* of the transport."""
@@ -308,15 +213,13 @@ class StreamedResponse:
             return connection_error(provider, "it sent an event that never ended")
         if isinstance(error, BrokenFrame):
             return connection_error(provider, "it sent data that cannot be read")
-        if isinstance(error, httpx2.ConnectTimeout):
+        if isinstance(error, ConnectTimeout):
             return connection_error(provider, f"{self._host()} does not answer")
-        if isinstance(error, httpx2.ProxyError):
+        if isinstance(error, ProxyError):
             return connection_error(provider, f"the proxy refused it ({error}); check HTTPS_PROXY")
-        if isinstance(error, httpx2.ConnectError):
+        if isinstance(error, ConnectError):
             return self._connect_error(error)
-        if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol) or not (
-            isinstance(error, httpx2.HTTPError)
-        ):
+        if isinstance(error, UNSENDABLE) or not isinstance(error, HTTP_ERRORS):
             return ProviderError(
                 ProviderErrorKind.INVALID_REQUEST,
                 f"The request to {provider} cannot be sent; check its base URL and headers: "
@@ -324,7 +227,7 @@ class StreamedResponse:
             )
         return connection_error(provider, "it broke off in the middle of the response")
 
-    def _connect_error(self, error: httpx2.ConnectError) -> ProviderError:
+    def _connect_error(self, error: Exception) -> ProviderError:
         host, text = self._host(), str(error)
         if "CERTIFICATE_VERIFY_FAILED" in text.upper().replace(" ", "_"):
             return ProviderError(
@@ -342,21 +245,12 @@ class StreamedResponse:
         return text.replace(self._post.secret, "***") if self._post.secret else text
 
 
-def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """Return the body as it arrives. One without a content encoding passes three generators less,
-    which cost more than a short piece does."""
-    stream = response.stream
-    if "content-encoding" in response.headers or not isinstance(stream, httpx2.AsyncByteStream):
-        return response.aiter_bytes()
-    return aiter(stream)
-
-
-async def _read_error_body(response: httpx2.Response) -> bytes:
+async def _read_error_body(response: HttpResponse) -> bytes:
     """Return the start of an error response's body; an incomplete one is better than none."""
     body = bytearray()
-    with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+    with contextlib.suppress(*HTTP_ERRORS, TimeoutError):
         async with asyncio.timeout(ERROR_BODY_SECONDS):
-            async for piece in response.aiter_bytes():
+            async for piece in response.pieces():
                 body += piece
                 if len(body) >= MAX_ERROR_BYTES:
                     break

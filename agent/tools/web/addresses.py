@@ -4,8 +4,7 @@ A host name is judged by every address that it resolves to, whatever its spellin
 ``localhost``, ``2130706433`` and a public name that points to an internal address are alike.
 """
 
-import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import field
 from ipaddress import (
     IPv4Address,
@@ -25,24 +24,6 @@ if TYPE_CHECKING:  # kept off the start-up path
 
 
 PORTS = {"http": 80, "https": 443}
-
-
-def environment_proxy(url: "httpx2.URL", env: Mapping[str, str] = os.environ) -> str | None:
-    """Return the proxy of ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY`` for *url*."""
-    lower = {name.lower(): value for name, value in env.items() if value}
-    proxy = lower.get(f"{url.scheme}_proxy") or lower.get("all_proxy")
-    if not proxy or _bypasses_proxy(host_of(url), lower.get("no_proxy", "")):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def _bypasses_proxy(host: str, no_proxy: str) -> bool:
-    """Return whether ``NO_PROXY`` names *host*, or it is this machine."""
-    if host in {"localhost", "::1"} or host.startswith("127."):
-        return True
-    names = [name.strip().lower().lstrip("*").lstrip(".") for name in no_proxy.split(",")]
-    everything = "*" in no_proxy.replace(" ", "").split(",")
-    return everything or any(name and f".{host}".endswith(f".{name}") for name in names)
 
 
 def parse_url(text: str) -> "httpx2.URL":

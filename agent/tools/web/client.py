@@ -14,12 +14,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent.provider.transport.proxies import environment_proxy
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.tools.web.addresses import (
     PORTS,
     AllowedHosts,
-    environment_proxy,
     host_of,
     parse_address,
     parse_url,
@@ -115,7 +115,7 @@ class Web:
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
     limits: WebLimits = field(default_factory=WebLimits)
     resolve: Resolve = resolve
-    proxy_of: Callable[["httpx2.URL"], str | None] = environment_proxy
+    proxy_of: Callable[[str], str | None] = environment_proxy
 
     async def get(
         self, url: "httpx2.URL", follow: Follow, headers: Mapping[str, str], seconds: float
@@ -153,7 +153,7 @@ class Web:
 
     async def _hop(self, request: "_Request", clock: _Deadline) -> _Hop:
         url = request.url
-        proxy = self.proxy_of(url)
+        proxy = self.proxy_of(str(url))
         addresses = await self._addresses(url, proxied=proxy is not None)
         refused: Exception | None = None
         for address in addresses if proxy is None else (None,):

@@ -3,11 +3,11 @@
 import json
 from collections.abc import AsyncIterator
 
-import httpx2
 import pytest
 
 from agent.provider.catalog.providers import DeviceLogin
 from agent.provider.device_login import LoginCode, log_in
+from agent.provider.transport.connections import Connections, HttpPool
 from agent.records.errors import ProviderError
 from tests.support.provider_server import Reply, Server
 
@@ -29,7 +29,7 @@ def reply(body: object, status: int = 200) -> Reply:
 class Login:
     """A login at *server*; *slept* are the seconds between its polls."""
 
-    def __init__(self, server: Server, http: httpx2.AsyncClient) -> None:
+    def __init__(self, server: Server, http: Connections) -> None:
         self.login = DeviceLogin("GitHub", server.url, "", "client-1", "read:user")
         self.http = http
         self.slept: list[float] = []
@@ -47,8 +47,9 @@ class Login:
 
 @pytest.fixture
 async def login(server: Server) -> AsyncIterator[Login]:
-    async with httpx2.AsyncClient() as http:
-        yield Login(server, http)
+    pool = HttpPool()
+    yield Login(server, pool.connections(server.url))
+    await pool.aclose()
 
 
 async def test_the_token_comes_once_the_code_was_entered(login: Login, server: Server) -> None:

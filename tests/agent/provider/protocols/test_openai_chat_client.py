@@ -19,7 +19,8 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.client_pool import ClientPool
-from agent.provider.transport.http import StreamLimits, is_loopback
+from agent.provider.transport.http import StreamLimits
+from agent.provider.transport.proxies import is_loopback
 from agent.records.errors import ProviderErrorKind
 from tests.support.provider_events import Response, call, drain, finish, sse
 from tests.support.provider_requests import catalog, request

@@ -5,7 +5,6 @@ import pytest
 from agent.records.errors import ToolError
 from agent.tools.web.addresses import (
     AllowedHosts,
-    environment_proxy,
     host_of,
     is_public,
     parse_address,
@@ -84,22 +83,3 @@ def test_a_host_is_named_as_it_is_sent() -> None:
     assert host_of(parse_url("https://bücher.example/")) == "xn--bcher-kva.example"
     assert host_of(parse_url("http://[::1]:80/")) == "::1"
     assert str(parse_url("https://a.test/x#part")) == "https://a.test/x"
-
-
-@pytest.mark.parametrize(
-    ("env", "url", "proxy"),
-    [
-        ({}, "http://a.test/", None),
-        ({"HTTP_PROXY": "http://p:1"}, "http://a.test/", "http://p:1"),
-        ({"HTTP_PROXY": "http://p:1"}, "https://a.test/", None),
-        ({"https_proxy": "p:1"}, "https://a.test/", "http://p:1"),
-        ({"ALL_PROXY": "http://p:1"}, "https://a.test/", "http://p:1"),
-        ({"ALL_PROXY": "http://p:1", "NO_PROXY": "b.test, .a.test"}, "https://x.a.test/", None),
-        ({"ALL_PROXY": "http://p:1", "NO_PROXY": "a.test"}, "https://xa.test/", "http://p:1"),
-        ({"ALL_PROXY": "http://p:1", "NO_PROXY": "*"}, "https://a.test/", None),
-        ({"ALL_PROXY": "http://p:1"}, "http://127.0.0.1:80/", None),
-        ({"ALL_PROXY": "http://p:1"}, "http://localhost/", None),
-    ],
-)
-def test_proxies_of_the_environment(env: dict[str, str], url: str, proxy: str | None) -> None:
-    assert environment_proxy(parse_url(url), env) == proxy
