@@ -26,7 +26,7 @@ from agent.session.api import PromptInput, Sessions
 from agent.session.prompt.user_message import title_of
 from agent.session.spending import parse_amount
 from agent.session.turn.turn_services import TurnServices
-from agent.store import small_tables
+from agent.store import queries, writes
 from agent.store.background_reports import queued_report
 
 CHECK_TIMEOUT = 600_000
@@ -127,7 +127,7 @@ class Goals:
 
     async def goal(self, session_id: str) -> Goal | None:
         """Return the goal of a session; one that the program left running is paused."""
-        found = await self._store.read(small_tables.goal, session_id)
+        found = await self._store.read(queries.goal, session_id)
         if found is not None and found.state == "running" and not self.running(session_id):
             return replace(found, state="paused", reason=INTERRUPTED)
         return found
@@ -213,7 +213,7 @@ class Goals:
     async def _save(self, session_id: str, goal: Goal) -> None:
         budget = (goal.unit, goal.most) if goal.most is not None else None
         self._services.spending.set_budget(session_id, budget if goal.state == "running" else None)
-        await self._store.write(small_tables.save_goal, session_id, goal)
+        await self._store.write(writes.save_goal, session_id, goal)
 
 
 SaveGoal = Callable[[str, Goal], Awaitable[None]]

@@ -13,7 +13,7 @@ from agent.records.requests import PermissionReply
 from agent.redact import without_known_secrets
 from agent.session.prompt.instruction_editor import InstructionDraft, InstructionEditor
 from agent.session.quick_question import QuickQuestions
-from agent.store import small_tables
+from agent.store import queries, writes
 from agent.store.store import Store
 
 MAX_LINES = 5
@@ -56,14 +56,14 @@ async def write_lines(
     path, text = await editor.read()
     there = {_content(line) for line in text.splitlines()}
     written = {line: origin for line, origin in origins.items() if line in there}
-    await store.write(small_tables.save_origins, path, written)
+    await store.write(writes.save_memory_origins, path, written)
     return name
 
 
 async def memory_lines(store: Store, editor: InstructionEditor) -> tuple[str, list[MemoryLine]]:
     """Return the path of the memory file, and its lines with their origins."""
     path, text = await editor.read()
-    origins = await store.read(small_tables.origins, path)
+    origins = await store.read(queries.memory_origins, path)
     titles: dict[str, str] = {}
     for session_id in {origin.session_id for origin in origins.values() if origin.session_id}:
         try:

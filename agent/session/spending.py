@@ -17,8 +17,8 @@ from agent.records.ids import new_id
 from agent.records.messages import Session, SidePurpose, SideUsage, Usage
 from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.records.spending import SpendingCap, SpendingScope, SpendingUnit
-from agent.store import small_tables
-from agent.store.small_tables import StoredCaps
+from agent.store import queries, stats, writes
+from agent.store.queries import StoredCaps
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 
@@ -101,7 +101,7 @@ class Spending:
     async def refresh(self, root_id: str | None) -> None:
         """Read the caps that were set, perhaps by another program, for a session and for today."""
         scopes = [self._today(), *([root_id] if root_id else [])]
-        self._stored |= await self._store.read(small_tables.caps, scopes)
+        self._stored |= await self._store.read(queries.spending_caps, scopes)
 
     async def caps(self, root_id: str | None) -> tuple[SpendingCap, ...]:
         """Return the caps of a session, if one is named, and of today, with what is used; those
@@ -111,7 +111,7 @@ class Spending:
             used["session"] = {
                 unit: await self.used(root_id, unit) for unit in get_args(SpendingUnit)
             }
-        used["day"] = await self._store.read(small_tables.spent_since, self._midnight())
+        used["day"] = await self._store.read(stats.spent_since, self._midnight())
         return tuple(
             SpendingCap(scope, unit, amount, self._amount(root_id, scope, unit))
             for scope, units in used.items()
@@ -123,7 +123,7 @@ class Spending:
     ) -> None:
         """Set a cap of a session, or of all sessions today; None for no cap."""
         key = self._key(root_id, scope)
-        await self._store.write(small_tables.save_cap, key, unit, amount)
+        await self._store.write(writes.save_spending_cap, key, unit, amount)
         self._stored[key, unit] = amount
 
     async def check(self, spender: Spender) -> str | None:

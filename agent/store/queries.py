@@ -1,20 +1,25 @@
-"""Queries of sessions, messages and parts: plain functions on one state of the database.
+"""Queries of sessions and what belongs to them: plain functions on one state of the database.
 
 The order of messages, and of sessions by their last use, is the row number: ids and times come from
 clocks that can be set back or differ. Only the parts of one message, which one process makes, are
 ordered by their ids.
 """
 
+import dataclasses
 import json
 import sqlite3
 from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from agent.records.frozen import frozen
+from agent.records.goals import Goal
 from agent.records.json import encodable
+from agent.records.memory import MemoryOrigin
 from agent.records.messages import CompactionPart, MessageWithParts, Session
+from agent.records.review_comment import ReviewComment
+from agent.records.spending import SpendingUnit
 from agent.store.codec import decode_all, decode_message, decode_part, decode_session
 
 Rows: TypeAlias = list[tuple[Any, ...]]
@@ -302,3 +307,56 @@ def prompt_history(connection: sqlite3.Connection, limit: int) -> Rows:
     return connection.execute(
         "SELECT text FROM prompt_history ORDER BY number DESC LIMIT ?", (limit,)
     ).fetchall()
+
+
+Stored = TypeVar("Stored", Goal, ReviewComment)
+
+
+def _known(kind: type[Stored], stored: dict[str, Any]) -> Stored:
+    """Return *stored* as a record. A newer version can have stored more fields."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    return kind(**{name: value for name, value in stored.items() if name in names})
+
+
+def goal(connection: sqlite3.Connection, session_id: str) -> Goal | None:
+    row = connection.execute("SELECT data FROM goal WHERE session_id = ?", (session_id,)).fetchone()
+    return _known(Goal, json.loads(row[0])) if row is not None else None
+
+
+def memory_origins(connection: sqlite3.Connection, file: str) -> dict[str, MemoryOrigin]:
+    """Return the origins of the lines of *file* (its absolute path), by their text."""
+    rows = connection.execute(
+        "SELECT line, source, created, session_id, edited FROM memory_line WHERE file = ?",
+        (encodable(file),),
+    )
+    return {
+        line: MemoryOrigin(source, created, session_id, bool(edited))
+        for line, source, created, session_id, edited in rows
+    }
+
+
+def review_draft(
+    connection: sqlite3.Connection, scope: str, title: str
+) -> tuple[ReviewComment, ...]:
+    """Return the comments on the changes *title* of *scope*, a folder or a session."""
+    row = connection.execute(
+        "SELECT comments FROM review_draft WHERE scope = ? AND title = ?",
+        (encodable(scope), encodable(title)),
+    ).fetchone()
+    found = [_known(ReviewComment, each) for each in json.loads(row[0])] if row is not None else []
+    return tuple(dataclasses.replace(each, quoted=tuple(each.quoted)) for each in found)
+
+
+StoredCaps = dict[tuple[str, SpendingUnit], float | None]
+"""Amounts by scope (a session or a day) and unit; None for no cap."""
+
+
+def spending_caps(connection: sqlite3.Connection, scopes: Iterable[str]) -> StoredCaps:
+    """Return the caps that were set for *scopes*."""
+    return {
+        (scope, unit): amount
+        for scope in scopes
+        for unit, amount in connection.execute(
+            "SELECT unit, amount FROM spending_cap WHERE scope = ?", (scope,)
+        )
+    }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from agent.records.frozen import frozen
 from agent.records.messages import Usage
+from agent.records.spending import SpendingUnit
 
 QUARTER = 900
 """Seconds that a row of the table covers: days begin with one, in every time zone."""
@@ -45,6 +46,15 @@ def usage_rows(
         UsageRow(day, model, place, steps, turns, Usage(*tokens), cost)
         for day, model, place, steps, turns, *tokens, cost in rows
     )
+
+
+def spent_since(connection: sqlite3.Connection, since: float) -> dict[SpendingUnit, float]:
+    """Return what was spent from *since* (seconds since the epoch, to a quarter of an hour) on."""
+    tokens, cost = connection.execute(
+        "SELECT coalesce(sum(tokens), 0), coalesce(sum(cost), 0) FROM spent WHERE quarter >= ?",
+        (int(since // QUARTER),),
+    ).fetchone()
+    return {"cost": cost, "tokens": tokens}
 
 
 @frozen

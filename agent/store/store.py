@@ -43,7 +43,7 @@ from agent.records.messages import (
     is_open,
 )
 from agent.records.review_comment import ReviewComment
-from agent.store import lease, listing, queries, small_tables, stats, writes
+from agent.store import lease, listing, queries, stats, writes
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
@@ -248,13 +248,13 @@ class Store:
     async def review_draft(self, scope: str, title: str) -> tuple[ReviewComment, ...]:
         """Return the comments that are not sent yet on the changes *title* of *scope*, a folder or
         a session."""
-        return await self.read(small_tables.draft, scope, title)
+        return await self.read(queries.review_draft, scope, title)
 
     async def save_review_draft(
         self, scope: str, title: str, comments: Sequence[ReviewComment]
     ) -> None:
         """Replace the comments on the changes *title* of *scope*."""
-        await self.write(small_tables.save_draft, scope, title, comments)
+        await self.write(writes.save_review_draft, scope, title, comments)
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the result can be from before its

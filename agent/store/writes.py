@@ -1,15 +1,18 @@
-"""Writes of sessions, messages and parts: plain functions that run inside a transaction."""
+"""Writes of sessions and what belongs to them: plain functions that run inside a transaction."""
 
+import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field
+from dataclasses import asdict, field
 from typing import TypeAlias, assert_never
 
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
+from agent.records.goals import Goal
 from agent.records.json import encodable
+from agent.records.memory import MemoryOrigin
 from agent.records.messages import (
     AssistantMessage,
     Message,
@@ -21,6 +24,8 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
+from agent.records.review_comment import ReviewComment
+from agent.records.spending import SpendingUnit
 from agent.store.codec import encode_message, encode_part, encode_session
 
 Record: TypeAlias = Session | Message | Part
@@ -251,3 +256,49 @@ def add_prompt_history(connection: sqlite3.Connection, text: str, directory: str
             "INSERT INTO prompt_history (text, directory, created) VALUES (?, ?, ?)",
             (text, encodable(directory), time.time()),
         )
+
+
+def save_goal(connection: sqlite3.Connection, session_id: str, goal: Goal) -> None:
+    data = encodable(json.dumps(asdict(goal), ensure_ascii=False))
+    connection.execute(
+        "INSERT OR REPLACE INTO goal (session_id, data) SELECT ?1, ?2 "
+        "WHERE EXISTS (SELECT 1 FROM session WHERE id = ?1)",
+        (session_id, data),
+    )
+
+
+def save_memory_origins(
+    connection: sqlite3.Connection, file: str, lines: Mapping[str, MemoryOrigin]
+) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO memory_line (file, line, source, created, session_id, edited) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (encodable(file), encodable(line), o.source, o.created, o.session_id, o.edited)
+            for line, o in lines.items()
+        ],
+    )
+
+
+def save_review_draft(
+    connection: sqlite3.Connection, scope: str, title: str, comments: Sequence[ReviewComment]
+) -> None:
+    """Replace the comments on the changes *title* of *scope*."""
+    key = (encodable(scope), encodable(title))
+    if not comments:
+        connection.execute("DELETE FROM review_draft WHERE scope = ? AND title = ?", key)
+        return
+    data = json.dumps([asdict(each) for each in comments], ensure_ascii=False)
+    connection.execute(
+        "INSERT OR REPLACE INTO review_draft (scope, title, comments) VALUES (?, ?, ?)",
+        (*key, encodable(data)),
+    )
+
+
+def save_spending_cap(
+    connection: sqlite3.Connection, scope: str, unit: SpendingUnit, amount: float | None
+) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO spending_cap (scope, unit, amount) VALUES (?, ?, ?)",
+        (scope, unit, amount),
+    )

@@ -12,7 +12,7 @@ from agent.records.events import Event, PartUpdated, SessionError
 from agent.records.goals import Goal
 from agent.records.messages import Session, TextPart, ToolPart
 from agent.session.goals import parse_goal
-from agent.store import small_tables
+from agent.store import queries
 from tests.support.harness import MODEL, Harness, open_harness
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
 
@@ -227,7 +227,7 @@ async def test_a_goal_that_cannot_be_stored_any_more_is_reported(tmp_path: Path)
         event = await harness.until(lambda e: isinstance(e, SessionError))
         assert isinstance(event, SessionError)
         assert event.error.message.startswith("The goal is paused: ")
-        goal = await harness.runtime.store.read(small_tables.goal, session.id)
+        goal = await harness.runtime.store.read(queries.goal, session.id)
         assert goal is not None
         assert goal.rounds == 1
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from agent.records.memory import MemoryOrigin
 from agent.records.requests import PermissionReply
 from agent.session.memory import MAX_LINES, memory_lines, propose, write_lines
-from agent.store import small_tables
+from agent.store import queries
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 
@@ -61,6 +61,6 @@ async def test_a_line_that_was_not_accepted_has_no_origin(tmp_path: Path) -> Non
         draft = await editor.draft("Use tabs")
         kept = {"Use tabs": MemoryOrigin("user", 5.0), "Other": MemoryOrigin("user", 5.0)}
         await write_lines(store, editor, draft, ONCE, kept)
-        assert set(await store.read(small_tables.origins, str(harness.folder / "AGENTS.md"))) == {
+        assert set(await store.read(queries.memory_origins, str(harness.folder / "AGENTS.md"))) == {
             "Use tabs"
         }
