@@ -1,1 +1,1 @@
-"""Frozen records: sessions, messages, parts, blocks, events, errors and units."""
+"""Frozen records: sessions, messages, parts, blocks, events and errors; amounts as text."""

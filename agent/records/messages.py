@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Literal, TypeAlias
 
+from agent.records.amounts import money, tokens
 from agent.records.background import BackgroundTask
 from agent.records.blocks import Block, ToolLabel
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
@@ -17,7 +18,6 @@ from agent.records.decisions import Decision, Verdict
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.json_reader import Tagged
-from agent.records.units import money, tokens
 from agent.records.usage import Usage
 
 # The record of a request that found less in the provider's cache than it could have.

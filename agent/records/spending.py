@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from agent.records.amounts import money, tokens
 from agent.records.frozen import frozen
-from agent.records.units import money, tokens
 
 SpendingScope = Literal["session", "day"]
 SpendingUnit = Literal["cost", "tokens"]

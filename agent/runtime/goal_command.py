@@ -1,9 +1,9 @@
 """The commands ``/goal`` and ``/loop`` for every front end: their effect, and a sentence on it."""
 
+from agent.records.amounts import duration
 from agent.records.errors import NothingToDo
 from agent.records.goals import Goal
 from agent.records.messages import Session
-from agent.records.units import duration
 from agent.runtime.folder_controls import NewSession
 from agent.runtime.runtime import Runtime
 from agent.session.goals import NO_GOAL, parse_goal

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
+from agent.records.amounts import money, tokens
 from agent.records.background import BackgroundTaskState
 from agent.records.context_parts import GOAL_REPORT, ReportPart
 from agent.records.errors import NothingToDo, OpencodePyError, SessionBusy, SessionNotFound
@@ -21,7 +22,6 @@ from agent.records.goals import DEFAULT_ROUNDS, Goal, GoalState
 from agent.records.ids import new_id
 from agent.records.messages import Completed, ErrorInfo, ToolPart
 from agent.records.reminders import reminder
-from agent.records.units import money, tokens
 from agent.session.api import PromptInput, Sessions
 from agent.session.prompt.user_message import title_of
 from agent.session.spending import parse_amount

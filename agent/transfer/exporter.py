@@ -9,12 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
+from agent.records.amounts import money
 from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
 from agent.records.decisions import explain_decision
 from agent.records.errors import NothingToDo
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Session, ToolPart
-from agent.records.units import money
 from agent.session.review.timeline import (
     TimelineTurn,
     is_failed,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+from agent.records.amounts import money
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.decisions import explain_decision
 from agent.records.labels import label_of
@@ -16,7 +17,6 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.records.units import money
 from agent.session.review.timeline import (
     TimelineTurn,
     result_text,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+from agent.records.amounts import count
 from agent.records.events import SessionStatusChanged, ShellChanged
 from agent.records.messages import Idle, Running, Session, ToolPart
 from app.action_registry.context import ActionContext
@@ -12,7 +13,6 @@ from app.screens.background import BackgroundList, ShellScreen, shell_rows
 from app.screens.base.picker import Row, show_updated
 from app.session_state.live import LiveSession, family_of
 from app.session_state.view import SessionView
-from app.text.units import count
 from app.widgets.input.prompt import Prompt
 
 NONE = "This session has no sub-agents."

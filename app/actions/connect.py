@@ -16,6 +16,7 @@ from agent.provider.catalog.providers import KNOWN_PROVIDERS, DeviceLogin
 from agent.provider.client_pool import find_local_servers
 from agent.provider.own_server import base_url_of, check_server, server_id
 from agent.provider.transport.errors import key_fault
+from agent.records.amounts import count
 from agent.records.errors import ConfigError, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
 from app.action_registry.context import ActionContext
@@ -26,7 +27,6 @@ from app.screens.base.small_dialogs import ApiKeyScreen, OwnServerScreen, TextSc
 from app.screens.code_login import CodeLoginScreen
 from app.screens.model import CONNECT_PREFIX, ModelList, ModelScreen
 from app.terminal.browser import browser_opener
-from app.text.units import count
 
 if TYPE_CHECKING:  # loads httpx2
     from agent.provider.device_login import LoginCode

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from agent.installation import own_version
+from agent.records.amounts import count, money
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
 from agent.records.sandbox import PROGRAM_SANDBOXES
@@ -21,7 +22,6 @@ from app.session_state.folder_facts import lsp_summary, mcp_summary
 from app.session_state.notices import Level, NoticeLog
 from app.session_state.session_facts import session_cost
 from app.text.sanitize import sanitize_line
-from app.text.units import count, money
 
 if TYPE_CHECKING:  # not needed for the first frame
     from agent.permission.sandbox_policy.service import SandboxStatus

@@ -141,7 +141,7 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
-    from app.text.units import price, tokens  # not needed by --help
+    from agent.records.amounts import price, tokens  # not needed by --help
 
     headings = ("MODEL", "CONTEXT", "$/M IN", "$/M OUT", "$/M CACHED")
     rows: list[tuple[str, ...]] = [headings]

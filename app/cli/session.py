@@ -61,7 +61,7 @@ async def _scope(store: "Store", arguments: argparse.Namespace) -> "SessionScope
 
 
 async def _list(store: "Store", arguments: argparse.Namespace) -> None:
-    from app.text.units import money  # not needed by --help
+    from agent.records.amounts import money  # not needed by --help
 
     scope = await _scope(store, arguments)
     found = (await store.session_list(scope))[: max(0, arguments.max_count)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.custom_commands import find_command
+from agent.records.amounts import money
 from agent.records.errors import OpencodePyError, SessionNotFound
 from agent.records.events import (
     Event,
@@ -42,7 +43,6 @@ from app.session_state.prompt_preparation import PromptPreparation
 from app.session_state.session_facts import session_cost
 from app.startup.launch import LaunchOptions, load_runtime, named_session, own_command
 from app.startup.logs import start_log
-from app.text.units import money
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.bus import Subscription

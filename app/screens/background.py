@@ -9,12 +9,12 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.records.amounts import duration
 from agent.records.background import ShellInfo
 from app.screens.base.dialog import Dialog
 from app.screens.base.hints import KeyHints
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line, without_colors
-from app.text.units import duration
 
 if TYPE_CHECKING:  # imports the agent
     from agent.runtime.folder_controls import ShellOutput

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from agent.records.memory import MemoryLine
+from app.text.dates import calendar_date
 from app.text.sanitize import sanitize_line
-from app.text.units import calendar_date
 
 EMPTY = "Nothing is remembered yet."
 HOW = (

@@ -10,10 +10,10 @@ from textual.content import Content
 
 from agent.provider.catalog.model_order import split_current
 from agent.provider.client import ModelInfo
+from agent.records.amounts import duration, price, tokens
 from agent.records.frozen import frozen
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize_line
-from app.text.units import duration, price, tokens
 
 if TYPE_CHECKING:  # imports the agent
     from agent.session.fallback import FallbackState

@@ -19,9 +19,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
+from agent.records.amounts import count
 from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize_ansi, sanitize_line
-from app.text.units import count
 from app.theme.themes import Palette, palette_of
 from app.widgets.input.field import TextField
 from app.widgets.transcript.blocks import ansi_text

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from agent.records.amounts import count
 from agent.records.frozen import frozen
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.screens.base.picker import Picker, Row
 from app.session_state.session_facts import delivery_time
 from app.terminal.tasks import Tasks
-from app.text.units import count
 
 DELIVERY_HINT = (("tab", "when to send"),)
 

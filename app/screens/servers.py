@@ -7,10 +7,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from agent.mcp.records import STATE_LABELS, ServerStatus, ToolDefinition
+from agent.records.amounts import count
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line, without_colors
-from app.text.units import count
 
 if TYPE_CHECKING:  # imports the agent
     from agent.lsp.connection import LspStatus, ServerSpec

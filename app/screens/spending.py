@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.cells import set_cell_size
 from textual.content import Content
 
+from agent.records.amounts import duration, tokens
 from agent.records.spending import RateLimit, SpendingCap
 from app.text.sanitize import sanitize_line
-from app.text.units import duration, tokens
 
 if TYPE_CHECKING:  # imports the agent
     from agent.runtime.folder_controls import SpendingState

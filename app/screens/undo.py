@@ -10,12 +10,12 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.records.amounts import count
 from agent.records.frozen import frozen
 from app.screens.base.dialog import AutoDialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
 from app.text.sanitize import sanitize, sanitize_line
-from app.text.units import count
 
 if TYPE_CHECKING:  # imports the agent
     from agent.session.undo import UndoPlan

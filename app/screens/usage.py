@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
+from agent.records.amounts import count, money, tokens
 from app.session_state.session_facts import hit_rate
 from app.text.sanitize import sanitize_line
-from app.text.units import count, money, tokens
 from app.widgets.status import short_model
 
 if TYPE_CHECKING:  # imports the agent

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from agent.records import events
+from agent.records.amounts import duration, money
 from agent.records.errors import SessionNotFound
 from agent.records.frozen import frozen
 from agent.records.labels import label_of
@@ -17,7 +18,6 @@ from agent.records.requests import PermissionRequest, Question
 from app.session_state.live import pump_events
 from app.session_state.session_facts import session_cost
 from app.text.sanitize import sanitize_line
-from app.text.units import duration, money
 
 if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without
     from agent.bus import Subscription

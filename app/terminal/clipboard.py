@@ -16,8 +16,8 @@ from pathlib import Path
 
 from textual.app import App
 
+from agent.records.amounts import count
 from app.terminal.driver import tmux_passthrough, write_sequence
-from app.text.units import count
 
 MAX_OSC52_BYTES = 74_994
 """The most bytes of text sent to a terminal: encoded, with OSC 52 around them, they are the 100,000

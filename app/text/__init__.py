@@ -1,1 +1,1 @@
-"""Text for users: sanitizing untrusted text, excerpts, fuzzy matching, amounts and durations."""
+"""Text for users: sanitizing untrusted text, excerpts, links to files, dates."""

@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from textual.app import App
 from textual.screen import ModalScreen
 
+from agent.records.amounts import count
 from app.screens.main.screen import SessionScreen
 from app.session_state.live import LiveSession
 from app.session_state.live_sessions import LiveSessions
 from app.terminal.tasks import Tasks
-from app.text.units import count
 
 BACKGROUND_WINDOW = 3.0
 """Seconds within which a second press stops the background tasks too."""

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from agent.records.amounts import count, duration, tokens
 from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
@@ -22,7 +23,6 @@ from agent.records.messages import (
 from app.session_state.session_facts import queued_user_messages
 from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize
-from app.text.units import count, duration, tokens
 
 if TYPE_CHECKING:  # only for annotations
     from app.session_state.view import SessionView

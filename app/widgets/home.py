@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.records.amounts import count
 from agent.records.frozen import frozen
 from app.session_state.folder_facts import Workspace
+from app.text.dates import day
 from app.text.sanitize import sanitize
-from app.text.units import count, day
 
 if TYPE_CHECKING:  # only for annotations
     from agent.records.messages import Session

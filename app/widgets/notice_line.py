@@ -4,9 +4,9 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from agent.records.amounts import count
 from app.session_state.notices import Level, NoticeLog
 from app.text.sanitize import sanitize
-from app.text.units import count
 
 TONES: dict[Level, str] = {
     "information": "$tone-muted",

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.theme import Theme
 from textual.widgets import Static
 
+from agent.records.amounts import count, money, tokens
 from agent.records.background import ShellInfo
 from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.frozen import frozen
@@ -18,7 +19,6 @@ from app.session_state.folder_facts import LspSummary, McpSummary
 from app.session_state.view import Change, SessionView
 from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize_line
-from app.text.units import count, money, tokens
 from app.theme.appearance import appearance_of
 from app.widgets.transcript.lines import cut
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.content import Content
 from textual.widget import Widget
 
+from agent.records.amounts import count, money, tokens
 from agent.records.frozen import frozen
 from app.session_state.folder_facts import LspSummary, McpSummary
 from app.text.sanitize import sanitize, sanitize_line
-from app.text.units import count, money, tokens
 
 if TYPE_CHECKING:  # only for annotations
     from agent.records.requests import PermissionMode

@@ -12,10 +12,10 @@ from dataclasses import asdict, replace
 from agent.bus import Bus
 from agent.provider.client import ModelRequest, ToolSchema, Turn
 from agent.provider.usage_parsing import cost
+from agent.records.amounts import money, tokens
 from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.messages import CAUSES, AssistantMessage, CacheMiss, CacheMissCause
-from agent.records.units import money, tokens
 from agent.records.usage import Usage
 
 LEAST_LOST = 2_000

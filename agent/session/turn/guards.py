@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.records.amounts import money, tokens
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import (
@@ -21,7 +22,6 @@ from agent.records.messages import (
     ToolPart,
     Usage,
 )
-from agent.records.units import money, tokens
 from agent.session.context.token_meter import StepSettings
 from agent.session.spending import Spender, Spending
 from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Literal, Protocol
 
+from agent.records.amounts import tokens
 from agent.records.background import BackgroundTaskState
 from agent.records.frozen import frozen
-from agent.records.units import tokens
 from agent.records.usage import Usage
 
 

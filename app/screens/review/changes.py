@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from agent.records.amounts import count
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.records.review_comment import ReviewComment
@@ -23,7 +24,6 @@ from app.screens.base.hints import KeyHints
 from app.screens.base.picker import TwoColumnRow
 from app.terminal.tasks import Tasks, is_open
 from app.text.sanitize import sanitize_line
-from app.text.units import count
 from app.widgets.diff_pane import DiffPane, HunkLabels, PlacedComment
 from app.widgets.input.field import TextField
 from app.widgets.transcript.lines import cut

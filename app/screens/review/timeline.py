@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from textual.content import Content
 
+from agent.records.amounts import count, duration, money, tokens
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
 from agent.records.labels import label_of
@@ -46,9 +47,9 @@ from agent.session.review.timeline import (
 from agent.store.store import Store
 from app.session_state.session_facts import hit_rate
 from app.session_state.view import SessionView
+from app.text.dates import clock
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize_line
-from app.text.units import clock, count, duration, money, tokens
 
 
 @frozen

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from agent.records.amounts import count, money
 from agent.records.errors import SessionNotFound
 from agent.records.frozen import frozen
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
@@ -21,9 +22,9 @@ from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.session_state.live_sessions import LiveSessions
 from app.terminal.app_of import app_of
 from app.terminal.tasks import Tasks, is_open, show_dialog
+from app.text.dates import clock, day
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
-from app.text.units import clock, count, day, money
 from app.widgets.transcript.lines import cut
 
 if TYPE_CHECKING:  # imports the agent

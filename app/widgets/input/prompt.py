@@ -14,9 +14,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 
+from agent.records.amounts import count
 from app.terminal.painting import PaintedScreen
 from app.text.mentions import mention_of
-from app.text.units import count
 from app.widgets.input.field import GraphemeArea
 from app.widgets.input.held_keys import HeldKeys, TypedEvent
 

@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
+from agent.records.amounts import tokens
 from agent.records.blocks import SubtaskBlock
 from agent.records.context_parts import BackgroundTaskState
 from agent.records.messages import (
@@ -23,7 +24,6 @@ from agent.records.messages import (
 )
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
-from app.text.units import tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 
+from agent.records.amounts import duration, tokens
 from agent.records.blocks import (
     Block,
     DiffBlock,
@@ -25,7 +26,6 @@ from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line, without_colors
-from app.text.units import duration, tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block, hidden_lines_row
 from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, linked, make_line, wrap
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from agent.records.amounts import duration
 from agent.store.listing import SessionHit, SessionListItem
 from agent.store.search import SearchHit
 from app.screens.session_list.screen import (
@@ -12,7 +13,7 @@ from app.screens.session_list.screen import (
     similar_titles,
     text_around,
 )
-from app.text.units import day, duration
+from app.text.dates import day
 from tests.app.conftest import Running, Starter
 from tests.support import records
 from tests.support.transcripts import history, moved

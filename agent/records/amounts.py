@@ -1,4 +1,4 @@
-"""Amounts as text for users: 2.1k tokens, $0.42."""
+"""Amounts as text for users: 2.1k tokens, $0.42, 6 turns, 1m 12s."""
 
 
 def tokens(count: int) -> str:
@@ -35,3 +35,8 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60}s"
     return f"{whole // 3600}h {whole % 3600 // 60}m"
+
+
+def count(number: int, thing: str) -> str:
+    """Return a number with its noun: ``1 turn``, ``6 turns``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,10 +1,6 @@
-"""Amounts and times as they are shown everywhere: 4s, 1m 12s, 2.1k, $0.42, yesterday."""
+"""Dates and times of day as they are shown: Yesterday, November 29, 2026, 14:05."""
 
 from datetime import UTC, datetime, tzinfo
-
-from agent.records.units import duration, money, price, tokens
-
-__all__ = ["clock", "count", "day", "duration", "money", "price", "tokens"]
 
 
 def day(when: float, now: float, zone: tzinfo | None = None) -> str:
@@ -35,8 +31,3 @@ def calendar_date(when: float, zone: tzinfo | None = None) -> str:
 def clock(when: float, zone: tzinfo | None = None) -> str:
     """Return the time of day, such as ``14:05``."""
     return datetime.fromtimestamp(when, UTC).astimezone(zone).strftime("%H:%M")
-
-
-def count(number: int, thing: str) -> str:
-    """Return a number with its noun: ``1 turn``, ``6 turns``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

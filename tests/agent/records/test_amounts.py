@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.records.units import money, tokens
+from agent.records.amounts import money, tokens
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_no_other_module_formats_dollars() -> None:
         for path in (root / room).rglob("*.py")
         if written.search(path.read_text(encoding="utf-8"))
     ]
-    assert found == ["agent/records/units.py"]
+    assert found == ["agent/records/amounts.py"]
