@@ -16,8 +16,8 @@ from app.session_state.live import LiveSession
 from app.session_state.live_sessions import LiveSessions
 from app.session_state.permission_mode import PermissionModeCycle
 from app.terminal.tasks import Tasks
-from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
+from app.tui.status_presenter import StatusPresenter
 from app.widgets.transcript.paging import HistoryPager
 
 EARLY = frozenset(

@@ -1,4 +1,5 @@
-"""The controller: creates the parts between Textual's app and the agent, and connects them."""
+"""The controller of the screen: it creates the parts between Textual's app and the agent, connects
+them, and passes changes of the session on to them."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,6 @@ from app.tui.editor_server import RemoteControl
 from app.tui.interrupt import InterruptHandler, TurnStopper
 from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices, TerminalNotifier
-from app.tui.presenters import SidebarPresenter, StatusPresenter
 from app.tui.prompt_sender import PromptSender
 from app.tui.request_dialogs import RequestDialogs, send_reply
 from app.tui.runtime_startup import (
@@ -38,6 +38,7 @@ from app.tui.runtime_startup import (
     SettingsApplier,
     StartupSequence,
 )
+from app.tui.status_presenter import SidebarPresenter, StatusPresenter
 from app.widgets.transcript.paging import HistoryPager
 
 if TYPE_CHECKING:  # loads the agent package

@@ -29,8 +29,8 @@ from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.editor_server import RemoteControl
 from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices
-from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
+from app.tui.status_presenter import StatusPresenter
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.custom_commands import CommandInfo

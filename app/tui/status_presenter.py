@@ -1,4 +1,5 @@
-"""Presenters: they keep the widgets around the transcript up to date with the open session."""
+"""What the lines and panes around the transcript show of the open session: status line, sidebar,
+activity, home page, title of the terminal."""
 
 import time
 from collections.abc import Mapping, Sequence
