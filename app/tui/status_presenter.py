@@ -1,5 +1,5 @@
-"""What the lines and panes around the transcript show of the open session: status line, sidebar,
-activity, home page, title of the terminal."""
+"""The presenters of the open session's state: they keep the status line, the sidebar, the activity
+line, the home page and the terminal's title up to date."""
 
 import time
 from collections.abc import Mapping, Sequence
