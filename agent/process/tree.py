@@ -69,6 +69,12 @@ def _info(pid: int) -> ProcessInfo | None:
     )
 
 
+def start_of(pid: int) -> int | None:
+    """Return when a process started, as in ``ProcessInfo``; None where that is not known."""
+    info = _info(pid) if LINUX and pid else None
+    return info.started if info is not None else None
+
+
 def descendants() -> list[ProcessInfo]:
     """All descendants of this process, parents before their children (Linux)."""
     children: dict[int, list[ProcessInfo]] = {}

@@ -12,7 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
-from agent.process.tree import MARKER
+from agent.process.tree import MARKER, start_of
 
 CHILD_SCRIPT = Path(__file__).with_name("watchdog_child.py")
 
@@ -22,23 +22,28 @@ class Watchdog:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[str, int] = {}
+        self._running: dict[str, str] = {}
+        """The line that reports a mark, by the mark."""
         self._pipe = -1
+        self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
 
     def watch(self, mark: str, pid: int = 0) -> None:
-        """Have all processes with *mark* ended if this program is killed, and the process *pid*
-        whatever its environment is."""
+        """Have all processes with *mark* ended if this program is killed, and the process *pid*, a
+        child of this one, whatever its environment is."""
         with self._lock:
-            self._running[mark] = pid
-            if not self._tell(f"{mark} {pid}\n"):
+            # Its start is read now: when the line is read, the number can be another process's.
+            self._running[mark] = f"{mark} {pid} {start_of(pid) or 0}\n"
+            if not self._tell(self._running[mark]):
                 self._start()
 
     def forget(self, mark: str) -> None:
         """Nothing with *mark* runs any more."""
         with self._lock:
-            if self._running.pop(mark, None) is not None:
-                self._tell(f"{mark}\n")
+            if self._running.pop(mark, None) is None or self._pipe < 0:
+                return
+            if not self._tell(f"{mark}\n") and self._running:
+                self._start()
 
     def _tell(self, lines: str) -> bool:
         """Send *lines*; false if nobody reads them."""
@@ -46,17 +51,28 @@ class Watchdog:
             return False
         try:
             os.write(self._pipe, lines.encode())
-        except BlockingIOError:  # the process is stopped; closed, the pipe would have all ended
-            self._pipe = -1
-        except OSError:  # the process was ended
-            os.close(self._pipe)
-            self._pipe = -1
+        except OSError:  # the process was ended, or is stopped and the pipe is full
+            self._stop()
         return self._pipe >= 0
 
+    def _stop(self) -> None:
+        """End the process without ending what it watches, then close the pipe: at its end, a
+        process that still lives would end all."""
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()
+            self._process.wait()
+        if self._pipe >= 0:  # a fork has a copy, which would keep the parent's pipe open
+            os.close(self._pipe)
+        self._pipe, self._process = -1, None
+
     def _start(self) -> None:
-        reading, writing = os.pipe()
+        self._stop()
         try:
-            subprocess.Popen(
+            reading, writing = os.pipe()
+        except OSError:  # the next command tries again
+            return
+        try:
+            self._process = subprocess.Popen(
                 (sys.executable, "-I", "-S", str(CHILD_SCRIPT)),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
@@ -66,14 +82,14 @@ class Watchdog:
                 env={name: value for name, value in os.environ.items() if name != MARKER},
                 start_new_session=True,
             )
-        except OSError:  # the next command tries again
+        except OSError:  # as above
             os.close(writing)
             return
         finally:
             os.close(reading)
         os.set_blocking(writing, False)
         self._pipe, self._owner = writing, os.getpid()
-        self._tell("".join(f"{mark} {pid}\n" for mark, pid in self._running.items()))
+        self._tell("".join(self._running.values()))
 
 
 _watchdog = Watchdog()

@@ -1,9 +1,10 @@
 """Ends what a killed program left. It is a program of its own that imports nothing of the package
 until then, so that it starts in some ten milliseconds.
 
-Its standard input has a line ``MARK PID`` for each command that starts (0 while the process is not
-known), and a line ``MARK`` once nothing of it runs any more. At the end of the input, whatever the
-reason, all that still runs is ended.
+Its standard input has a line ``MARK PID STARTED`` for each command that starts, and a line ``MARK``
+once nothing of it runs any more. STARTED tells the process from a later one of the same number;
+both are 0 where they are not known. At the end of the input, whatever the reason, all that still
+runs is ended.
 """
 
 from __future__ import annotations
@@ -22,17 +23,6 @@ ROUNDS = 100
 READ = 65_536
 
 
-def started(pid: int) -> dict[int, int]:
-    """Return *pid* with the time when it started, which tells it from a later process of that
-    number; nothing where that is not known."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except OSError:
-        return {}
-    return {pid: int(stat[stat.rfind(b")") + 2 :].split()[19])}
-
-
 def follow() -> dict[str, dict[int, int]]:
     """Read to the end of the input; return what runs then, by its mark."""
     running: dict[str, dict[int, int]] = {}
@@ -40,9 +30,10 @@ def follow() -> dict[str, dict[int, int]]:
     while data := os.read(0, READ):
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            mark, _, pid = line.decode().partition(" ")
-            if pid:
-                running[mark] = started(int(pid))
+            mark, *numbers = line.decode().split(" ")
+            if numbers:
+                pid, started = map(int, numbers)
+                running[mark] = {pid: started} if started else {}
             else:
                 running.pop(mark, None)
     return running

@@ -1,5 +1,6 @@
 """What a killed program leaves is ended. Each command has a pipe open that tells its end."""
 
+import contextlib
 import os
 import select
 import shutil
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.terminal import children_of, read_of
+from agent.process.tree import start_of
+from agent.process.watchdog import CHILD_SCRIPT
+from tests.support.terminal import GUARD, children_of, read_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,6 +78,15 @@ def watchdog_of(program: subprocess.Popen[str]) -> int:
     return found
 
 
+def opened_by(pid: int) -> set[Path]:
+    """Return what the descriptors of a process refer to."""
+    found: set[Path] = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.add(descriptor.readlink())
+    return found
+
+
 LINES = {
     "a child": f"sleep 1000 & {READY}; wait",
     "deaf to SIGTERM": f"trap '' TERM; sleep 1000 & {READY}; wait",
@@ -94,21 +106,41 @@ def test_commands_end_with_a_killed_program(
     assert os.read(command, 1) == b""
 
 
-def test_commands_go_on_if_the_process_is_stopped(
+def test_commands_continue_if_the_process_is_stopped(
     program: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """Another one takes over once the pipe is full, and the first ends nothing."""
-    first_command = run(program, tmp_path, LINES["a child"])
+    """Another one takes over once the pipe is full: the first one ends nothing, and its pipe is
+    closed."""
+    commands = [run(program, tmp_path, LINES["a child"])]
     first = watchdog_of(program)
+    pipe = Path(f"/proc/{first}/fd/0").readlink()
     os.kill(first, signal.SIGSTOP)
     assert program.stdin is not None
     program.stdin.write("fill\n")
     program.stdin.flush()
-    command = run(program, tmp_path, LINES["a child"])
-    os.kill(first, signal.SIGCONT)
-    assert select.select([first_command, command], [], [], 0.5)[0] == []
+    commands.append(run(program, tmp_path, LINES["a child"]))
+    assert watchdog_of(program) != first
+    assert pipe not in opened_by(program.pid)
+    assert select.select(commands, [], [], 0)[0] == []
     program.kill()
-    assert os.read(first_command, 1) == os.read(command, 1) == b""
+    assert [os.read(command, 1) for command in commands] == [b"", b""]
+
+
+def test_a_later_process_with_the_number_of_a_command_lives_on() -> None:
+    """A process that was stopped can read a line after the command's number was used again."""
+    with (
+        subprocess.Popen(["sleep", "1000"]) as command,
+        subprocess.Popen(["sleep", "1000"]) as other,
+        subprocess.Popen([sys.executable, "-I", "-S", CHILD_SCRIPT], stdin=-1) as watchdog,
+    ):
+        try:
+            lines = f"cal_1 {command.pid} {start_of(command.pid)}\ncal_2 {other.pid} 1\n"
+            watchdog.communicate(lines.encode(), GUARD)
+            assert command.wait(GUARD) == -signal.SIGTERM
+            assert other.poll() is None
+        finally:
+            command.kill()
+            other.kill()
 
 
 def test_another_process_watches_if_the_first_is_ended(
