@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from agent.bus import Subscription
 from agent.config.paths import Paths
+from agent.permission.protected import Identity, is_secret, kept_identities, shared_identity
 from agent.records.errors import SessionNotFound
 from agent.records.events import Event, SessionIdle
 from agent.records.frozen import frozen
@@ -53,6 +54,38 @@ def resolved_inside(runtime: Runtime, path: str) -> Path:
     if is_private(runtime.paths, found) and not is_private(runtime.paths, runtime.directory):
         raise RequestError(403, f"{path} belongs to the data of opencode-py or of the system.")
     return found
+
+
+class PrivateFiles:
+    """The files below the folder of *runtime* that a search for a client passes over: those with
+    secrets, under whichever name, and those of this program and the system."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._paths = runtime.paths
+        self._root = str(runtime.directory)
+        self._is_inside = is_private(runtime.paths, runtime.directory.resolve())
+        self._linked: dict[Identity, str] | None = None
+        self._verdicts: dict[str, bool] = {}
+
+    def __contains__(self, path: str) -> bool:
+        """Return whether the file *path* (absolute) is one. Blocks."""
+        if path not in self._verdicts:
+            self._verdicts[path] = self._is_secret(path) or (
+                not self._is_inside and is_private(self._paths, Path(path).resolve())
+            )
+        return self._verdicts[path]
+
+    def _is_secret(self, path: str) -> bool:
+        if self._has_secret_name(path):
+            return True
+        if (identity := shared_identity(path)) is None:
+            return False
+        if self._linked is None:
+            self._linked = kept_identities(self._root, self._has_secret_name)
+        return identity in self._linked
+
+    def _has_secret_name(self, path: str) -> bool:
+        return is_secret(path[len(self._root) :])
 
 
 @frozen

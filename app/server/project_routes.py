@@ -44,7 +44,7 @@ from app.server.bodies import (
 )
 from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
-from app.server.folders import Folders, resolved_inside
+from app.server.folders import Folders, PrivateFiles, resolved_inside
 
 TEXT: JsonObject = {"type": "string"}
 FLAG: JsonObject = {"type": "string", "enum": ["true", "false"]}
@@ -293,11 +293,13 @@ class ProjectRoutes:
         pattern = request.query_params.get("pattern", "")
         if not pattern:
             raise RequestError(400, "Name the text to search for: ?pattern=…")
-        root = str(runtime.directory)
+        root, private = str(runtime.directory), PrivateFiles(runtime)
         found: list[Json] = []
 
         def take(records: list[bytes]) -> None:
-            found.extend(_match_shape(each, root) for each in records[: MAX_MATCHES - len(found)])
+            for each in records:
+                if len(found) < MAX_MATCHES and _path_of(each) not in private:
+                    found.append(_match_shape(each, root))
 
         order = SearchRequest(root=root, folder=root, hidden=True, ignored=False, pattern=pattern)
         await Searcher(find_rg()).run(order, take)
@@ -504,13 +506,18 @@ def _server_shape(status: ServerStatus) -> JsonObject:
     return {"status": status.state.replace(" ", "_")}
 
 
+def _path_of(record: bytes) -> str:
+    """Return the path of the file that a match is in."""
+    return os.fsdecode(record.partition(b"\0")[0])
+
+
 def _match_shape(record: bytes, root: str) -> JsonObject:
     """Return a match in the form of ripgrep's JSON."""
-    path, _, rest = record.partition(b"\0")
+    _, _, rest = record.partition(b"\0")
     number, _, rest = rest.partition(b":")
     _, _, line = rest.partition(b":")  # the column before it
     return {
-        "path": {"text": os.path.relpath(os.fsdecode(path), root)},
+        "path": {"text": os.path.relpath(_path_of(record), root)},
         "lines": {"text": line.decode(errors="replace") + "\n"},
         "line_number": int(number) if number.isdigit() else 0,
         "absolute_offset": 0,

@@ -327,3 +327,19 @@ async def test_a_worktree_is_a_project_and_private_files_in_one_are_refused(
     for path in ("token", "environ"):
         answer = await served.client.get("/file/content", params={"path": path, **named})
         assert answer.status_code == 403, path
+
+
+async def test_a_search_passes_over_private_files(served: Served) -> None:
+    """Also in a folder around them that the server was started in, such as the home folder."""
+    await served.stop()
+    served.project = served.home
+    await served.start()
+    files = (".ssh/config", "shop/.env", "data/notes.txt", "shop/a.txt", "worktrees/a.txt")
+    for name in files:
+        path = served.home / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("needle\n")
+    (served.home / "shop" / "plain.txt").hardlink_to(served.home / "shop" / ".env")
+    found = await served.call("GET", "/find?pattern=needle")
+    paths = sorted(match["path"]["text"] for match in found)
+    assert paths == ["shop/a.txt", "worktrees/a.txt"]
