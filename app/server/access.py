@@ -124,7 +124,12 @@ class AccessMiddleware:
             await error_response(status, message)(scope, receive, send)
             return
         sending = _with_cors(send, origin) if origin in self._access.origins else send
-        await self._app(scope, _limited(receive, self._body_seconds), sending)
+        # No endpoint reads the body of these, so no limit of it may end a stream.
+        receiving = receive if scope["method"] in {"GET", "HEAD"} else self._limited(receive)
+        await self._app(scope, receiving, sending)
+
+    def _limited(self, receive: Receive) -> Receive:
+        return _limited(receive, self._body_seconds)
 
 
 class BodyTooLargeError(Exception):

@@ -276,6 +276,21 @@ async def test_an_event_stream_outlives_these_times(hasty: Served) -> None:
         await stream.next("session.created")
 
 
+async def test_an_event_stream_waits_for_no_body(hasty: Served) -> None:
+    """A client can announce one that never comes: the stream must outlive the time for it."""
+    port = int(hasty.address.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = HEAD.replace("POST /session", "GET /event")
+    writer.write(f"{head}content-length: 5\r\n\r\n".encode())
+    async with asyncio.timeout(GUARD):
+        await reader.readuntil(b"server.connected")
+        late = await sent(hasty, f"{HEAD}connection: close\r\ncontent-length: 100\r\n\r\n", "{")
+        assert late.startswith(b"HTTP/1.1 408")
+        await hasty.session()
+        await reader.readuntil(b"session.created")
+    writer.close()
+
+
 async def test_connections_beyond_a_number_are_closed(hasty: Served) -> None:
     async with hasty.stream() as first, hasty.stream() as second, hasty.stream() as third:
         for stream in (first, second, third):
