@@ -20,6 +20,9 @@ REQUEST_SECONDS = 60.0
 SILENT_SECONDS = 30.0
 """Seconds of silence after which the event stream counts as broken; it has a heartbeat."""
 
+LONGEST_DELAY = 2.0
+"""The longest time in seconds between two attempts to connect: one costs next to nothing."""
+
 MAX_EVENT = 64_000_000
 """Bytes of one event."""
 

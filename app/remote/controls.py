@@ -1,19 +1,22 @@
 """The controls of a folder at a server of this program."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
 from agent.mcp.records import ServerStatus
 from agent.records.background import ShellInfo
-from agent.records.errors import NothingToDo
+from agent.records.errors import NothingToDo, SessionNotFound
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.memory import MemoryOrigin
 from agent.records.messages import Session
-from agent.records.requests import PermissionReply, PermissionRequest
+from agent.records.requests import PermissionMode, PermissionReply, PermissionRequest
 from agent.runtime.folder_controls import (
     CodeState,
     Detached,
@@ -35,7 +38,7 @@ from agent.store.stats import UsageRow
 from agent.transfer.importer import read_export
 from agent.transfer.opencode_records import dict_of, session_record, text_of
 from agent.transfer.record_json import record_json, record_of
-from app.remote.connection import Connection, ServerRefused
+from app.remote.connection import LONGEST_DELAY, Connection, ServerGone, ServerRefused
 from app.remote.requests import Sender
 
 PREFIX = "/opencode-py"
@@ -45,12 +48,37 @@ KindT = TypeVar("KindT")
 OTHER_VERSION = "The server runs another version of opencode-py: update both."
 
 
-class ShellFollower:
-    """The output of background commands at a server, while something listens."""
+NOT_OFFERED = "The server runs an older opencode-py, which cannot do this: update it."
 
-    def __init__(self, connection: Connection, sender: Sender) -> None:
+UNKNOWN_PATH = (*(f"There is no {method} {PREFIX}/" for method in ("GET", "POST")), f"{PREFIX}/")
+"""The beginnings of the sentences with which our servers refuse a path or a method of one."""
+
+
+class NotOffered(ServerRefused):
+    """The server lacks a control, as one of an older version."""
+
+
+@contextmanager
+def _offered() -> Generator[None]:
+    """Raise ``NotOffered`` where the server does not know the path of a request."""
+    try:
+        yield
+    except (SessionNotFound, ServerRefused) as error:
+        if error.message.startswith(UNKNOWN_PATH):
+            raise NotOffered(NOT_OFFERED, 404) from error
+        raise
+
+
+class ShellFollower:
+    """The output of background commands at a server, while something listens. *delay* is the time
+    in seconds before the first attempt to connect again."""
+
+    def __init__(self, connection: Connection, sender: Sender, *, delay: float) -> None:
         self._connection = connection
         self._sender = sender
+        self._delay = delay
+        self._listening: dict[str, int] = {}
+        """The number of listeners of each command."""
         self._shells: dict[str, tuple[ShellInfo, str]] = {}
 
     def find(self, shell_id: str) -> ShellInfo | None:
@@ -62,21 +90,48 @@ class ShellFollower:
         return found[1] if found is not None else ""
 
     def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]:
-        async def follow() -> None:
-            path = f"{PREFIX}/shells/{shell_id}/output"
-            async with self._connection.stream(path) as events:
-                async for event in events:
-                    if "output" in event:
-                        shell = _record(ShellInfo, event.get("shell"))
-                        self._shells[shell_id] = (shell, text_of(event.get("output")))
-                        listener()
-
-        task = self._sender.send(follow())
+        self._listening[shell_id] = self._listening.get(shell_id, 0) + 1
+        task = self._sender.send(self._follow(shell_id, listener))
 
         def stop() -> None:
             task.cancel()
+            self._listening[shell_id] -= 1
+            if not self._listening[shell_id]:
+                del self._listening[shell_id]
+                self._shells.pop(shell_id, None)
 
         return stop
+
+    async def _follow(self, shell_id: str, listener: Callable[[], None]) -> None:
+        """Follow a command to its end, also after the connection was lost."""
+        delay = self._delay
+        while True:
+            with suppress(ServerGone):  # which the mirror reports
+                async with aclosing(self._states(shell_id)) as states:
+                    async for shell, output in states:
+                        delay = self._delay
+                        self._shells[shell_id] = (shell, output)
+                        listener()
+                        if shell.state != "running":
+                            return
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, LONGEST_DELAY)
+
+    async def _states(self, shell_id: str) -> AsyncGenerator[tuple[ShellInfo, str]]:
+        """Yield a command with its output, again with each change. One that the server no longer
+        knows has ended with the server that ran it."""
+        try:
+            with _offered():
+                path = f"{PREFIX}/shells/{shell_id}/output"
+                async with self._connection.stream(path) as events:
+                    async for event in events:
+                        if "output" in event:
+                            shell = _record(ShellInfo, event.get("shell"))
+                            yield shell, text_of(event.get("output"))
+        except SessionNotFound:
+            if (known := self._shells.get(shell_id)) is None:
+                raise
+            yield replace(known[0], state="killed", ended=time.time()), known[1]
 
 
 @frozen
@@ -152,7 +207,8 @@ class RemoteControls:
 
     async def import_session(self, path: Path) -> Session:
         data = dict_of(await asyncio.to_thread(read_export, path))
-        info = await self.connection.post(f"{PREFIX}/import", data)
+        with _offered():
+            info = await self.connection.post(f"{PREFIX}/import", data)
         return session_record(dict_of(info), self.project)
 
     async def goal(
@@ -176,11 +232,12 @@ class RemoteControls:
     async def aside(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
         path = f"{PREFIX}/session/{session_id}/aside"
         body: JsonObject = {"argument": question}
-        async with self.connection.stream(path, body, silence=None) as events:
-            async for event in events:
-                if "error" in event:
-                    raise ServerRefused(text_of(event.get("error")), 200)
-                yield text_of(event.get("text"))
+        with _offered():
+            async with self.connection.stream(path, body, silence=None) as events:
+                async for event in events:
+                    if "error" in event:
+                        raise ServerRefused(text_of(event.get("error")), 200)
+                    yield text_of(event.get("text"))
 
     async def servers(self) -> tuple[ServerStatus, ...]:
         return await self._get(tuple[ServerStatus, ...], "/servers")
@@ -206,13 +263,30 @@ class RemoteControls:
     async def mode(self) -> ModeState:
         return await self._get(ModeState, "/mode")
 
+    async def change_mode(self, mode: PermissionMode) -> None:
+        await self._post(ModeState, "/mode", mode=mode)
+
+    async def are_offered(self) -> bool:
+        """Return whether the server has controls: one of an older version has none."""
+        try:
+            await self.mode()
+        except NotOffered:
+            return False
+        except ServerRefused:  # each request says what is wrong
+            return True
+        return True
+
     async def _get(self, kind: type[KindT], path: str, **query: str) -> KindT:
-        return _record(kind, await self.connection.get(PREFIX + path, **query))
+        with _offered():
+            answer = await self.connection.get(PREFIX + path, **query)
+        return _record(kind, answer)
 
     async def _post(
         self, kind: type[KindT], path: str, *, waits: bool = False, **body: Json
     ) -> KindT:
-        return _record(kind, await self.connection.post(PREFIX + path, body, waits=waits))
+        with _offered():
+            answer = await self.connection.post(PREFIX + path, body, waits=waits)
+        return _record(kind, answer)
 
 
 def _record(kind: type[KindT], raw: Json) -> KindT:

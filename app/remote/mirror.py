@@ -32,7 +32,7 @@ from agent.store.store import Store
 from agent.transfer import opencode_records as records
 from agent.transfer.opencode_records import dict_of, dicts_of, text_of
 from agent.transfer.record_json import record_of
-from app.remote.connection import Connection, ServerGone
+from app.remote.connection import LONGEST_DELAY, Connection, ServerGone, ServerRefused
 from app.remote.controls import RemoteControls
 from app.remote.requests import RemoteRequests
 
@@ -40,9 +40,6 @@ log = logging.getLogger(__name__)
 
 MAX_SESSIONS = "1000"
 """Sessions that are listed."""
-
-LONGEST_DELAY = 2.0
-"""The longest time in seconds between two attempts to connect: one costs next to nothing."""
 
 OUTCOMES: dict[str, Outcome] = {
     "completed": "completed",
@@ -183,13 +180,22 @@ class Mirror:
                 await self._copy_session(session_id)
             except SessionNotFound:
                 await self._deleted(session_id)
-        if self._controls is not None:
-            self._requests.note_mode((await self._controls.mode()).mode)
+        await self._copy_mode()
         self._requests.withdraw_all()
         for asked in dicts_of(await get("/permission")):
             await self._requests.permission(asked)
         for asked in dicts_of(await get("/question")):
             await self._requests.question(asked)
+
+    async def _copy_mode(self) -> None:
+        """Take over the permission mode. A server of another version can lack it: the sessions are
+        copied all the same."""
+        if self._controls is None:
+            return
+        try:
+            self._requests.note_mode((await self._controls.mode()).mode)
+        except ServerRefused as error:
+            self._bus.publish(events.Notice(error.message, "error"))
 
     async def _copy_session(self, session_id: str) -> None:
         path = f"/session/{session_id}"

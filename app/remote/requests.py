@@ -38,6 +38,9 @@ PARTIAL = (
 )
 
 
+NO_MODES = "This server has no permission modes: its own rules decide."
+
+
 class Sender:
     """Sends in tasks what nothing waits for; a failure becomes a notice."""
 
@@ -59,6 +62,7 @@ class Sender:
         task = asyncio.create_task(run(), name="sending to the server")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # it never began if it was cancelled at once
         return task
 
     async def close(self) -> None:
@@ -70,11 +74,20 @@ class Sender:
 class RemotePermissions(PermissionService):
     """The permission requests of the server. Its rules and its mode decide, not those here."""
 
-    def __init__(self, bus: Bus, store: Store, connection: Connection, sender: Sender) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        connection: Connection,
+        sender: Sender,
+        send_mode: Callable[[PermissionMode], Coroutine[object, object, object]] | None,
+    ) -> None:
+        """*send_mode* sends a permission mode to the server; None if it has no modes."""
         super().__init__(bus, store, _no_rules)
         self._events = bus
         self._connection = connection
         self._sender = sender
+        self._send_mode = send_mode
         self._asked: dict[str, tuple[PermissionRequest, bool]] = {}
 
     @property
@@ -84,8 +97,12 @@ class RemotePermissions(PermissionService):
 
     @mode.setter
     def mode(self, mode: PermissionMode) -> None:
-        if mode != self._mode:
-            self._sender.send(self._connection.post("/opencode-py/mode", {"mode": mode}))
+        if mode == self._mode:
+            return
+        if self._send_mode is None:
+            self._events.publish(Notice(NO_MODES, "error"))
+        else:
+            self._sender.send(self._send_mode(mode))
 
     def note_mode(self, mode: PermissionMode) -> None:
         """Take over the mode that the server has now."""

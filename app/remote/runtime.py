@@ -46,6 +46,11 @@ BUILT_IN = frozenset({"build", "plan", "general", "explore"})
 SERVER = "opencode-py"
 """The name by which our own servers are told from opencode's."""
 
+OLDER = (
+    "The server runs an older opencode-py: its permission mode, background commands, /context, "
+    "/mcp and others are not available until it is updated."
+)
+
 NO_SERVER = "http://127.0.0.1:9"
 """The address of providers here: models are called by the server."""
 
@@ -103,15 +108,19 @@ class RemoteOpener:
 
     async def _composed(self, opened: OpenedFolder, own: Paths) -> Runtime:
         connection, store, bus = self.connection, opened.store, opened.bus
-        sender = Sender(bus)
-        permissions = RemotePermissions(bus, store, connection, sender)
+        sender, project = Sender(bus), str(opened.project)
+        health = dict_of(await connection.get("/global/health"))
+        own_server = health.get("server") == SERVER
+        controls: RemoteControls | None = None
+        if own_server:
+            follower = ShellFollower(connection, sender, delay=self.delay)
+            controls = RemoteControls(connection, project, follower)
+            controls = controls if await controls.are_offered() else None
+        permissions = RemotePermissions(
+            bus, store, connection, sender, controls.change_mode if controls is not None else None
+        )
         questions = RemoteQuestions(bus, connection, sender)
         requests = RemoteRequests(store, permissions, questions)
-        project = str(opened.project)
-        health = dict_of(await connection.get("/global/health"))
-        controls: RemoteControls | None = None
-        if health.get("server") == SERVER:
-            controls = RemoteControls(connection, project, ShellFollower(connection, sender))
         mirror = Mirror(connection, store, bus, requests, project, controls, delay=self.delay)
 
         def sessions(services: TurnServices, _: SessionRepository) -> SessionService:
@@ -126,7 +135,8 @@ class RemoteOpener:
                 mirror,
                 sender,
                 own.data / "pasted",
-                own_server=controls is not None,
+                queues_later=own_server,
+                takes_focus=controls is not None,
             )
 
         runtime = compose(opened, sessions)
@@ -150,7 +160,7 @@ class RemoteOpener:
             follow_editors=mirror.follow_editors,
             server=connection.address,
             server_controls=controls,
-            notices=(),
+            notices=(OLDER,) if own_server and controls is None else (),
         )
 
     async def _settings(self, launch: LaunchOptions) -> dict[str, Json]:

@@ -266,15 +266,15 @@ class RemoteCompaction(CompactionRequests):
     """Compacts sessions at the server."""
 
     def __init__(
-        self, store: Store, runner: Runner, sessions: "RemoteSessions", *, own_server: bool
+        self, store: Store, runner: Runner, sessions: "RemoteSessions", *, takes_focus: bool
     ) -> None:
         super().__init__(store, runner)
         self._sessions = sessions
-        self._own_server = own_server
+        self._takes_focus = takes_focus
 
     async def start(self, session_id: str, focus: str = "") -> None:
-        if focus and not self._own_server:
-            raise NothingToDo("On an opencode server, /compact takes no argument.")
+        if focus and not self._takes_focus:
+            raise NothingToDo("At this server, /compact takes no argument.")
         body: JsonObject = {"focus": focus} if focus else {}
         self._sessions.send(f"/session/{session_id}/summarize", body)
 
@@ -301,7 +301,8 @@ class RemoteQueues(Queues):
 
 class RemoteSessions(SessionService):
     """The session service of a server. *pasted* is the folder of images from the clipboard.
-    *own_server*: it is one of this program's, which takes more than opencode's."""
+    *queues_later*: it keeps a message until the end of the turn if it is asked to.
+    *takes_focus*: it compacts a session with a focus."""
 
     def __init__(
         self,
@@ -312,14 +313,15 @@ class RemoteSessions(SessionService):
         sender: Sender,
         pasted: Path,
         *,
-        own_server: bool,
+        queues_later: bool,
+        takes_focus: bool,
     ) -> None:
         super().__init__(services, repository)
         self._connection = connection
         self._mirror = mirror
         self._sender = sender
         self._pasted = pasted
-        self._own_server = own_server
+        self._queues_later = queues_later
         self._undo = RemoteUndo(
             services,
             repository,
@@ -331,7 +333,7 @@ class RemoteSessions(SessionService):
         )
         self._user_shell = RemoteShell(services, self._runner, self)
         self._compaction = RemoteCompaction(
-            services.store, self._runner, self, own_server=own_server
+            services.store, self._runner, self, takes_focus=takes_focus
         )
 
     def send(self, path: str, body: JsonObject) -> None:
@@ -347,7 +349,7 @@ class RemoteSessions(SessionService):
 
     async def prompt(self, session_id: str, prompt: PromptInput) -> str:
         later = prompt.delivery == "follow_up" and not isinstance(self.status(session_id), Idle)
-        if later and not self._own_server:
+        if later and not self._queues_later:
             raise NothingToDo(
                 "A server cannot queue a message for later. Send it when the agent is done."
             )

@@ -1,8 +1,9 @@
 """An endpoint of the API: its route and its description."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -15,6 +16,31 @@ from app.server.bodies import NoBody
 from app.server.errors import RequestError
 
 Handler = Callable[[Request], Awaitable[Json | Response]]
+
+ResultT = TypeVar("ResultT")
+
+
+async def while_connected(request: Request, work: Awaitable[ResultT]) -> ResultT:
+    """Return the result of *work*, which only this client wants: it is canceled if the client
+    leaves before. Call it once the body was read. Raises ``RequestError`` then."""
+
+    async def disconnected() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass  # the rest of a body
+
+    async def run() -> ResultT:
+        return await work
+
+    working, leaving = asyncio.create_task(run()), asyncio.create_task(disconnected())
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise RequestError(499, "The client has left.")
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
 
 
 @frozen

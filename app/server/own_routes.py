@@ -53,7 +53,7 @@ from app.server.bodies import (
     read_body,
     read_json,
 )
-from app.server.endpoint import Endpoint
+from app.server.endpoint import Endpoint, while_connected
 from app.server.errors import RequestError
 from app.server.event_routes import ALIVE, FRAME, HEADERS, HEARTBEAT
 from app.server.folders import Folder, Folders
@@ -202,7 +202,7 @@ class OwnRoutes:
         call = await self._call(request)
         asked = await read_body(request, ArgumentBody)
         pieces = call.controls.aside((await call.session()).id, asked.argument)
-        first = await anext(pieces, "")
+        first = await while_connected(request, anext(pieces, ""))
 
         async def lines() -> AsyncGenerator[bytes]:
             async with aclosing(pieces):
@@ -306,7 +306,8 @@ async def _memory(call: Call) -> MemoryFile:
 
 
 async def _propose_memory(call: Call) -> tuple[str, ...]:
-    return await call.controls.propose_memory((await call.session()).id)
+    proposing = call.controls.propose_memory((await call.session()).id)
+    return await while_connected(call.request, proposing)
 
 
 async def _draft_memory(call: Call) -> PermissionRequest:

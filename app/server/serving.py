@@ -69,7 +69,7 @@ def web_app(
     access: Access,
     heartbeat: float = HEARTBEAT,
     body_seconds: float = BODY_SECONDS,
-) -> ASGIApp:
+) -> Starlette:
     """Return the whole application: the API, the event streams and the page. *heartbeat* is how
     long a stream is silent at most, *body_seconds* how long a body takes at most."""
     endpoints = all_endpoints(folders)

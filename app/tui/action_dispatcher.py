@@ -66,7 +66,8 @@ NOT_AT_OPENCODE = frozenset(
         "shells.list",
     }
 )
-"""The ids of the actions that a server of opencode, whose API lacks them, cannot do."""
+"""The ids of the actions that a server of opencode or an older one of ours cannot do: its API lacks
+them."""
 
 ONLY_WHERE_IT_RUNS: Mapping[str, str] = {
     "folder.trust": "Trust lets the project's files run programs, so it is decided on the "
@@ -77,7 +78,9 @@ ONLY_WHERE_IT_RUNS: Mapping[str, str] = {
 }
 """The actions that no server does, each with the reason."""
 
-NOT_THERE = "{title}: not available, because the session is on {server}, a server of opencode."
+NOT_THERE = (
+    "{title}: not available, because {server} is a server of opencode or of an older opencode-py."
+)
 
 ONE_AT_A_TIME = frozenset({"session.undo", "session.redo"})
 """The ids of the actions of which each waits for the one before, with its dialog."""

@@ -1,8 +1,10 @@
 """The actions of a screen on a server that are more than messages: each is done there."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,11 +12,16 @@ from agent.permission.rules import ALWAYS
 from agent.runtime.runtime import Runtime
 from agent.store import queries
 from app.action_registry.registry import ORDER, find
+from app.remote.controls import NOT_OFFERED
+from app.remote.requests import NO_MODES
+from app.remote.runtime import OLDER
+from app.server.connections import PatientProtocol
 from app.tui.action_dispatcher import NOT_AT_OPENCODE, ONLY_WHERE_IT_RUNS
 from tests.app.conftest import Running
 from tests.app.remote.conftest import Attach
 from tests.app.server.conftest import Served
-from tests.support.harness import config_for, write_config
+from tests.app.server.prompts import prompted as prompted_there
+from tests.support.harness import GUARD, config_for, write_config
 from tests.support.script import Call, Finish, Hold, Text, Tokens, answer
 
 SERVERS = Path(__file__).parents[2] / "agent" / "mcp" / "servers"
@@ -336,3 +343,109 @@ async def test_a_compaction_takes_what_to_preserve(served: Served, attach: Attac
         await running.until(lambda: len(served.model.requests) == 2)
         await running.until_idle()
     assert "the names" in str(served.model.requests[1].body)
+
+
+def words(running: Running) -> str:
+    """Return the words on the screen, however they are wrapped."""
+    return " ".join(running.text().split())
+
+
+async def lack(served: Served, path: str) -> None:
+    """Start the server again without the paths that begin with *path*, as an older one."""
+    await served.stop()
+    served.lacking = path
+    await served.start()
+
+
+async def test_an_older_server_is_used_without_what_it_lacks(
+    served: Served, attach: Attach
+) -> None:
+    await lack(served, "/opencode-py")
+    served.model.script(answer(Text("Hello."), Finish("stop")))
+    async with attach() as running:
+        notices = running.app.controller.main.notices
+        await running.until(lambda: OLDER in [one.text for one in notices.all])
+        await prompted(running, "hi")
+        await running.until_shown("Hello.")
+        await running.type("/context", "enter")
+        await running.until(lambda: "of an older opencode-py" in words(running))
+        running.runtime.permissions.mode = "auto"
+        await running.until(lambda: NO_MODES in words(running))
+        assert running.runtime.permissions.mode == "ask"
+
+
+async def test_a_control_that_the_server_lacks_is_named(served: Served, attach: Attach) -> None:
+    await lack(served, "/opencode-py/fallback")
+    async with attach() as running:
+        await running.type("/fallback", "enter")
+        await running.until(lambda: NOT_OFFERED in words(running))
+
+
+async def test_sessions_are_followed_after_the_server_became_older(
+    served: Served, attach: Attach
+) -> None:
+    async with attach() as running:
+        await lack(served, "/opencode-py")
+        await running.until_shown("Reconnected to the server.")
+        notices = running.app.controller.main.notices
+        await running.until(lambda: NOT_OFFERED in [one.text for one in notices.all])
+
+
+class BreakingConnection(PatientProtocol):
+    """A connection that the test can break."""
+
+    made: set["BreakingConnection"]
+
+    def connection_made(self, transport: Any) -> None:
+        self.made.add(self)
+        super().connection_made(transport)
+
+
+async def test_output_is_followed_after_the_connection_was_lost(
+    served: Served, attach: Attach
+) -> None:
+    BreakingConnection.made = set()
+    served.protocol = BreakingConnection
+    await settings(served)
+    line = "echo first; until [ -e go ]; do sleep 0.1; done; echo last"
+    served.model.script(
+        answer(Call("bash", {"command": line, "run_in_background": True}), Finish("calls")),
+        answer(Text("Started."), Finish("stop")),
+    )
+    served.model.always(answer(Text("I see."), Finish("stop")))
+    async with attach() as running:
+        await running.type("go", "enter")
+        await running.until_shown("Run this command in the background?")
+        await running.pilot.press("o")
+        await running.until_shown("Started.")
+        await running.type("/shells", "enter")
+        await running.until_shown("running")
+        await running.pilot.press("enter")
+        await running.until_shown("first")
+        for connection in tuple(BreakingConnection.made):
+            connection.transport.abort()
+        (served.project / "go").touch()
+        await running.until_shown("exit 0 after")
+        await running.until_shown("last")
+        controls = running.runtime.server_controls
+        assert controls is not None
+        (shell,) = await controls.shells()
+        assert controls.shell_output.tail(shell.id) == "first\nlast\n"
+        await running.pilot.press("escape")
+        await running.until(lambda: controls.shell_output.find(shell.id) is None)
+
+
+@pytest.mark.parametrize("path", ["aside", "memory"])
+async def test_what_only_a_client_wants_ends_with_it(served: Served, path: str) -> None:
+    hold = Hold()
+    served.model.script(
+        answer(Text("Hello."), Finish("stop")), answer(hold, Text("Late."), Finish("stop"))
+    )
+    session = await served.session()
+    await prompted_there(served, session, "hi")
+    asked = served.client.post(f"/opencode-py/session/{session}/{path}", json={"argument": "why"})
+    asking = asyncio.create_task(asked)
+    await hold.reached.wait()
+    asking.cancel()
+    async with asyncio.timeout(GUARD):
+        await served.model.requests[-1].closed.wait()
