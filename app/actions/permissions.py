@@ -76,7 +76,8 @@ async def mode(context: ActionContext, argument: str) -> None:
     if not wanted:
         current = context.modes.current(live.agent, live.runtime.permissions.mode)
         rows = [Row(name, name, MODES[name]) for name in names]
-        wanted = await context.show(Picker("Permission mode", rows, current=current)) or ""
+        picker = Picker("Permission mode", rows, current=current, approves=True)
+        wanted = await context.show(picker) or ""
     if wanted and (wanted != AUTO or await _confirms_auto(context)):
         await _switch(context, wanted)
 

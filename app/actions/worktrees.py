@@ -58,7 +58,7 @@ async def _find(context: ActionContext, name: str) -> "Worktree | None":
     if not every:
         raise NothingToDo(NO_WORKTREE)
     rows = [Row(one.name, one.name, one.branch) for one in every.values()]
-    chosen = await context.show(Picker("Merge which worktree?", rows))
+    chosen = await context.show(Picker("Merge which worktree?", rows, approves=True))
     return every[chosen] if chosen is not None else None
 
 
@@ -96,7 +96,8 @@ async def _review_and_merge(context: ActionContext, worktree: "Worktree", how: s
             if state is None or not state.send or state.comments:
                 context.notify(KEPT_OPEN)
                 return False
-        how = how or await context.show(Picker(f"Merge {worktree.branch}", MERGE_ROWS)) or ""
+        picker = Picker(f"Merge {worktree.branch}", MERGE_ROWS, approves=True)
+        how = how or await context.show(picker) or ""
         if not how:
             return False
         _refuse_busy(context, worktree)

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from agent.records.frozen import frozen
-from app.screens.base.dialog import LATER_KEY, AutoDialog
+from app.screens.base.dialog import LATER_KEY, AutoDialog, Dialog
 from app.screens.main.screen import SessionScreen
 from app.terminal.app_of import app_of
 from app.widgets.input.held_keys import TypedEvent, copy_of
@@ -110,7 +110,8 @@ class TypeAhead:
     until the user pauses. With *guards* false only the dialog's own grace period counts.
 
     A screen that a command opened gets what was typed since the command, if it has a field for it
-    (``hand_over``). Enter acts on nothing that was not visible yet.
+    (``hand_over``). Enter acts on nothing that was not visible yet, apart from lists that only
+    choose (``takes_early_enter``).
     """
 
     def __init__(self, main: SessionScreen, later: Later, *, guards: bool) -> None:
@@ -150,11 +151,16 @@ class TypeAhead:
         early, self._typed_early = self._typed_early, []
         field = screen.focused if screen.is_current else None
         if isinstance(field, Input):
-            for character in self._main.prompt.take_held():
+            text, entered = self._main.prompt.take_held()
+            for character in text:
                 field.post_message(_key_of(character))
-            while early and not _ends_line(early[0]):
-                field.post_message(copy_of(early.pop(0)))
-            del early[:1]
+            while early and not entered:
+                event = early.pop(0)
+                entered = _ends_line(event)
+                if not entered:
+                    field.post_message(copy_of(event))
+            if entered and isinstance(screen, Dialog) and screen.takes_early_enter:
+                field.call_later(field.action_submit)  # after these keys
         for event in early:
             self._type(event)
 

@@ -37,6 +37,10 @@ class Dialog(ModalScreen[ResultT]):
     HORIZONTAL_BREAKPOINTS = WIDTH_CLASSES
     VERTICAL_BREAKPOINTS = HEIGHT_CLASSES
 
+    takes_early_enter = False
+    """True if an Enter that was typed before the dialog was visible counts: it only chooses what to
+    see or to use, and approves nothing."""
+
     _dismissed = False
 
     def on_compose(self) -> None:

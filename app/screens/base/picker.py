@@ -149,8 +149,12 @@ class Picker(Dialog[str | None]):
         hints: Sequence[tuple[str, str]] = (),
         enter: str = "choose",
         empty: str = "Nothing here yet",
+        approves: bool = False,
     ) -> None:
+        """*approves*: a choice permits or changes something that was not asked for by itself, so it
+        has to be seen first."""
         super().__init__()
+        self.takes_early_enter = not approves
         self._title = title
         self._rows = tuple(rows)
         self._current = current

@@ -305,18 +305,19 @@ class Prompt(GraphemeArea):
         if self._held is not None:
             self._held.covered = True
 
-    def take_held(self) -> str:
-        """Remove and return the text that was typed for the screen that opened. What was typed
-        after an Enter stays here."""
+    def take_held(self) -> tuple[str, bool]:
+        """Remove and return the text that was typed for the screen that opened, and whether an
+        Enter ended it. What was typed after that stays here."""
         held = self._held
         if held is None:
-            return ""
+            return "", False
         if typed := held.typed(self.text):
             end = held.at + len(typed)
             self.replace("", _location(self.text, held.at), _location(self.text, end))
         held.begin(self.text, self._place)
-        self.call_next(self._replay, held.take_kept(sends=False))
-        return self._pasted.unfold(typed)
+        entered = bool(held.kept)
+        self.call_next(self._replay, held.take_kept(sends=False)[1:])
+        return self._pasted.unfold(typed), entered
 
     def _let_go(self, held: HeldKeys) -> None:
         """End holding; a prompt that was entered meanwhile is sent now, unless a screen opened that

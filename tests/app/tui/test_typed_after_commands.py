@@ -50,12 +50,41 @@ def field(running: Running) -> str:
 
 async def test_a_filter_gets_what_was_typed_before_it_was_visible(start: Starter) -> None:
     async with start() as running:
-        press_at_once(running, *"/model", "enter", *"demo", "enter")
+        press_at_once(running, *"/model", "enter", *"demo")
         await is_open(running, ModelScreen)
         await running.until(lambda: field(running) == "demo")
         assert running.prompt == ""
-        assert isinstance(running.app.screen, ModelScreen)  # Enter chose nothing
-        assert running.app.controller.live.session is None  # and sent nothing
+
+
+@pytest.mark.parametrize("gated", [True, False])
+@pytest.mark.parametrize("approves", [True, False])
+async def test_an_early_enter_chooses_where_that_approves_nothing(
+    start: Starter, *, approves: bool, gated: bool
+) -> None:
+    """Also one that was typed before the list was pushed (*gated*)."""
+    async with start() as running:
+        slow = SlowAction(Picker("Slow", ROWS, approves=approves))
+        slow.run(running)
+        press_at_once(running, *"tw", "enter", *"later", "enter")
+        if gated:
+            await running.until(lambda: running.prompt == "tw")
+        slow.gate.set()
+        if approves:
+            await is_open(running, Picker)
+            await running.until(lambda: field(running) == "tw")
+            await running.pilot.press("escape")
+        await running.until(lambda: slow.results == [None if approves else "two"])
+        await running.until(lambda: running.prompt == "later")
+        assert running.app.controller.live.session is None  # nothing was sent
+
+
+async def test_an_early_enter_chooses_a_theme(start: Starter) -> None:
+    async with start() as running:
+        press_at_once(running, *"/theme", "enter", *"dracula", "enter")
+        await running.until(lambda: running.app.theme == "dracula")
+        await running.until(lambda: running.app.screen is running.app.controller.main)
+        assert running.app.theme == "dracula"  # not its preview, which ends with the list
+        assert running.prompt == ""
 
 
 async def test_text_before_and_after_the_screen_was_pushed_stays_in_order(start: Starter) -> None:
@@ -81,9 +110,7 @@ async def test_a_draft_around_what_was_typed_stays(start: Starter) -> None:
         slow.run(running)
         press_at_once(running, *"two", "enter", *"later", "enter")
         slow.gate.set()
-        await is_open(running, Picker)
-        await running.until(lambda: field(running) == "two")
-        await running.pilot.press("escape")
+        await running.until(lambda: slow.results == ["two"])
         await running.until(lambda: running.prompt == "fix laterit")
         assert messages(running) == []
 
@@ -94,12 +121,10 @@ async def test_each_screen_of_a_command_gets_its_text(start: Starter) -> None:
         slow.run(running)
         press_at_once(running, *"two", "enter", *"key1", "enter")
         slow.gate.set()
-        await is_open(running, Picker)
-        await running.until(lambda: field(running) == "two")
-        await running.pilot.press("enter")
         await is_open(running, ApiKeyScreen)
         await running.until(lambda: field(running) == "key1")
         assert running.prompt == ""
+        assert slow.results == ["two"]  # and the key is not entered yet
 
 
 async def test_a_page_without_a_field_leaves_the_text_in_the_prompt(start: Starter) -> None:
