@@ -21,7 +21,7 @@ from agent.config.loading import LoadedConfig, by_file
 from agent.config.paths import Paths, ensure_folder
 from agent.config.settings_schema import Config
 from agent.files import Editor, FileTracker
-from agent.git import git, project_root
+from agent.git import project_root
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices
 from agent.mcp.service import McpService, mcp_service
@@ -60,7 +60,7 @@ from agent.runtime.service_factories import (
     turn_limits,
     web_client,
 )
-from agent.runtime.worktrees import is_worktree_of, related_folders
+from agent.runtime.worktrees import git_status, is_worktree_of, related_folders
 from agent.session.context.cache_watch import CacheWatch
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
@@ -153,7 +153,8 @@ class Runtime:
     files: FileNames
     """The files of the folder and its project."""
     git_status: Callable[[], Awaitable[str | None]]
-    """Returns ``git status --porcelain=v2 --branch`` of the folder, None outside a repository."""
+    """Returns ``git status --porcelain=v2 --branch`` of the folder, without what a worktree was
+    prepared with; None outside a repository."""
     changes: ChangeSource
     """The changes of the project to review."""
     follow_editors: Callable[[Callable[[str, JsonObject], None]], None] | None = None
@@ -163,7 +164,7 @@ class Runtime:
     server: str = ""
     """The address of the server that the sessions are on, "" if they are here."""
     server_controls: "FolderControls | None" = None
-    """The controls at that server; None at one of opencode's, which has none."""
+    """The controls at that server; None at one of opencode's and at older ones, which have none."""
     notices: tuple[str, ...]
     """Sentences for the user about findings while opening."""
 
@@ -416,7 +417,7 @@ def compose(opened: OpenedFolder, make_sessions: MakeSessions = SessionService) 
         commands=SlashCommands(loaded, agents, guidance, services.pipeline, opened.editor),
         code=code,
         files=_FolderFiles(str(opened.directory), str(opened.project)),
-        git_status=partial(git, str(opened.directory), "status", "--porcelain=v2", "--branch"),
+        git_status=partial(git_status, opened.paths, opened.directory),
         changes=LocalChanges(opened.project),
     )
 

@@ -7,6 +7,7 @@ from agent.git import git
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
+from agent.runtime.worktrees import work_filter
 from agent.session.prompt.environment_block import MAIN_BRANCH_COMMAND, find_main_branch
 from agent.session.review.reviewed_file import ReviewedFile
 from agent.transfer import opencode_shapes as shapes
@@ -77,8 +78,9 @@ class VcsRoutes:
 
     async def files(self, request: Request) -> Json:
         """The uncommitted changes as git names them."""
-        here = str((await self.folders.of(request)).runtime.directory)
-        status = await git(here, "status", "--porcelain=v1", "-z")
+        runtime = (await self.folders.of(request)).runtime
+        status = await git(str(runtime.directory), "status", "--porcelain=v1", "-z")
+        is_work = await work_filter(runtime.paths, runtime.directory)
         words = {"A": "added", "?": "added", "D": "deleted"}
         return [
             {
@@ -88,7 +90,7 @@ class VcsRoutes:
                 "removed": 0,
             }
             for line in (status or "").split("\0")
-            if len(line) > 3
+            if len(line) > 3 and is_work(line[3:])
         ]
 
     async def _changes(self, request: Request) -> tuple[ReviewedFile, ...]:

@@ -12,7 +12,7 @@ from agent.config.paths import Paths
 from agent.records.errors import WorktreeError
 from agent.runtime.merging import MergeMode, merge, merge_base, merge_changes
 from agent.runtime.worktree_git import reason_in, uncommitted_files
-from agent.runtime.worktrees import Worktree, Worktrees, find_worktree
+from agent.runtime.worktrees import Worktree, Worktrees, find_worktree, git_status
 from agent.session.review.changes import worktree_changes
 from tests.agent.runtime.worktree_steps import make
 from tests.support.git import git
@@ -253,6 +253,29 @@ async def test_files_that_the_setup_left_are_no_work(paths: Paths, shop: Path) -
     assert await Worktrees(paths, shop).changed_files(made) == ()
     assert await Worktrees(paths, shop).discard_unchanged(made)
     assert find_worktree(paths, made.folder) is None
+
+
+async def test_only_work_is_in_the_status_of_a_worktree(paths: Paths, shop: Path) -> None:
+    """Folders are listed as a whole, as git does."""
+    setup = f"{PREPARED['setup']}; mkdir made; echo 1 > made/one.txt"
+    write(shop, b="one\n", gone="one\n")
+    git(shop, "add", "b.txt", "gone.txt")
+    git(shop, "commit", "-q", "-m", "more")
+    made, _ = await make(paths, shop, setup=setup)
+    folder = Path(made.folder)
+
+    async def changed() -> list[str]:
+        branch, *lines = (await git_status(paths, folder) or "").splitlines()[1:]
+        assert branch == "# branch.head opencode/fix"
+        return [line.split()[-1] for line in lines]
+
+    assert await changed() == []
+    write(folder, b="one\ntwo\nthree\n", lock="by hand\n", **{"new one": ""})
+    assert await changed() == ["b.txt", "lock.txt", "one.txt"]
+    (folder / "made" / "two.txt").touch()
+    assert await changed() == ["b.txt", "lock.txt", "made/", "one.txt"]
+    assert (await git_status(paths, shop) or "").count("\n") == 1
+    assert await git_status(paths, paths.data) is None
 
 
 @pytest.mark.parametrize("mode", MODES)
