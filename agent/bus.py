@@ -58,10 +58,6 @@ class Subscription:
             return True
         return False
 
-    @property
-    def has_events(self) -> bool:
-        return bool(self._queue)
-
     def drain(self) -> list[Event]:
         """Return all queued events, oldest first, without waiting."""
         events = list(self._queue)

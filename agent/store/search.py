@@ -66,13 +66,8 @@ class RawHit:
     snippet: str = ""
 
 
-def search(connection: sqlite3.Connection, text: str, limit: int = 50) -> list[SearchHit]:
-    """Return up to *limit* parts that contain every word of *text*; none for an empty text."""
-    return with_excerpts(connection, find_hits(connection, text, limit))
-
-
 def find_hits(connection: sqlite3.Connection, text: str, limit: int) -> list[RawHit]:
-    """Return the hits of ``search`` without excerpts."""
+    """Return up to *limit* parts that contain every word of *text*; none for an empty text."""
     words = [word for word in encodable(text).replace("\0", " ").split() if word]
     if not words or limit <= 0:
         return []

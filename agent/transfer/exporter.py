@@ -137,11 +137,6 @@ def as_html(bundle: Bundle) -> str:
     return str(_macros().page(bundle, style)).lstrip()
 
 
-def tool_as_html(part: ToolPart) -> str:
-    """Return one call."""
-    return str(_macros().tool(part))
-
-
 @cache
 def _macros() -> Any:
     """Return the macros of the template."""

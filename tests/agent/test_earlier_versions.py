@@ -77,7 +77,7 @@ async def test_every_record_of_an_earlier_database_is_read(database: Path) -> No
     assert await store.todos(parent.id) == (TodoItem("do it", "in_progress", "high"),)
     assert await store.session_rules(parent.id) == (("bash", "ls *"),)
     assert await store.prompt_history() == ["an old prompt"]
-    assert [hit.message_id for hit in await store.read(search.search, "old question")] == [
+    assert [hit.message_id for hit in await store.read(search.find_hits, "old question", 50)] == [
         messages[0].message.id
     ]
     await store.close()

@@ -73,7 +73,7 @@ async def test_every_earlier_version_opens_with_its_sessions(path: Path, number:
     assert store.notices == ()
     assert [session.title for session in await store.sessions()] == ["old"]
     assert (await store.messages("ses_1"))[0].parts[0].id == "prt_1"
-    assert [hit.part_id for hit in await store.read(search.search, "question")] == ["prt_1"]
+    assert [hit.part_id for hit in await store.read(search.find_hits, "question", 50)] == ["prt_1"]
     message = make_assistant(await store.session("ses_1"))
     await store.save(message, *every_part(message))
     await store.close()

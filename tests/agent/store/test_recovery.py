@@ -169,7 +169,7 @@ async def test_recovery_closes_everything_that_was_open(path: Path):
     assert published[0] == MessageUpdated(entries[1].message)
     changed = [parts[part.id] for part in (text, reasoning, pending, running)]
     assert [event.part for event in published if isinstance(event, PartUpdated)] == changed
-    assert [hit.part_id for hit in await store.read(search.search, "so far")] == [text.id]
+    assert [hit.part_id for hit in await store.read(search.find_hits, "so far", 50)] == [text.id]
     await store.close()
 
 

@@ -64,14 +64,15 @@ async def ids(store: Store) -> dict[str, str]:
 async def test_words_without_accents_substrings_and_cjk(
     store: Store, ids: dict[str, str], query: str, found: list[str]
 ):
-    assert [ids[hit.part_id] for hit in await store.read(search.search, query)] == found
+    assert [ids[hit.part_id] for hit in await store.read(search.find_hits, query, 50)] == found
 
 
 async def test_hits_have_their_ids_and_are_newest_first(store: Store):
     session, message, parts = await stored_turn(
         store, *[lambda m, i=i: make_text(m, f"{'pad ' * 40}needle {i}", ended=1.0) for i in "abc"]
     )
-    hits = await store.read(search.search, "needle", 2)
+    found = await store.read(search.find_hits, "needle", 2)
+    hits = await store.read(search.with_excerpts, found)
     assert [hit.part_id for hit in hits] == [parts[2].id, parts[1].id]
     assert (hits[0].session_id, hits[0].message_id) == (session.id, message.id)
     assert hits[0].snippet.startswith("…")
@@ -84,18 +85,18 @@ async def test_a_text_is_found_once_it_is_finished_and_until_it_is_gone(store: S
     store.stage(text)
     store.append(text.id, "text", "quick brown fox")
     await store.flush()
-    assert await store.read(search.search, "brown") == []
+    assert await store.read(search.find_hits, "brown", 50) == []
     ended = replace(text, text="quick brown fox", ended=2.0)
     await store.save(ended)
-    assert [hit.part_id for hit in await store.read(search.search, "brown")] == [text.id]
+    assert [hit.part_id for hit in await store.read(search.find_hits, "brown", 50)] == [text.id]
     await store.save(replace(ended, text="quick red fox"))
-    assert await store.read(search.search, "brown") == []
-    assert [hit.part_id for hit in await store.read(search.search, "red")] == [text.id]
+    assert await store.read(search.find_hits, "brown", 50) == []
+    assert [hit.part_id for hit in await store.read(search.find_hits, "red", 50)] == [text.id]
     await store.save(replace(ended, synthetic=True))
-    assert await store.read(search.search, "quick") == []
+    assert await store.read(search.find_hits, "quick", 50) == []
     await store.save(ended)
     await store.delete_session(session.id)
-    assert await store.read(search.search, "quick") == []
+    assert await store.read(search.find_hits, "quick", 50) == []
 
 
 async def test_the_index_agrees_with_the_texts(store: Store, path: Path, ids: dict[str, str]):
@@ -117,7 +118,7 @@ async def test_a_huge_text_is_indexed_only_in_part(store: Store):
     _, _, (text,) = await stored_turn(
         store, lambda m: make_text(m, f"head {'x' * 200_000} tail", ended=1.0)
     )
-    assert [hit.part_id for hit in await store.read(search.search, "head")] == [text.id]
-    assert await store.read(search.search, "tail") == []
+    assert [hit.part_id for hit in await store.read(search.find_hits, "head", 50)] == [text.id]
+    assert await store.read(search.find_hits, "tail", 50) == []
     await store.remove_part(text)
-    assert await store.read(search.search, "head") == []
+    assert await store.read(search.find_hits, "head", 50) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 from agent.records.messages import AssistantMessage, Usage
 from agent.store import stats
 from agent.store.listing import SessionScope, search_sessions
-from agent.store.search import search
+from agent.store.search import find_hits
 from agent.store.stats import UsageRow, total
 from agent.store.store import Store
 from tests.agent.store.samples import make_assistant, make_session, make_text, make_user
@@ -101,9 +101,9 @@ async def test_the_search_for_a_common_word_stops_at_the_last_hit_shown(store: S
     assert any('"common"*' in sql for sql in searches)
     assert "LIMIT 3" in searches[-1]
     asked.clear()
-    hits = await store._database.read(partial(traced, work=partial(search, text="common", limit=5)))
+    work = partial(find_hits, text="common", limit=5)
+    hits = await store._database.read(partial(traced, work=work))
     assert len(hits) == 5  # type: ignore[arg-type]
-    searches = [sql for sql in asked if "MATCH" in sql]
-    assert len(searches) == 2
-    assert not any("*" in sql for sql in searches)
-    assert "LIMIT 5" in searches[1]
+    (searched,) = [sql for sql in asked if "MATCH" in sql]
+    assert "*" not in searched
+    assert "LIMIT 5" in searched

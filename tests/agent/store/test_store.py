@@ -245,7 +245,7 @@ async def test_a_user_text_without_an_end_is_not_open(store: Store):
     await store.save(session, user, text := make_text(user, "hello"))
     with pytest.raises(StoreError):
         store.append(text.id, "text", "more")
-    assert (await store.read(search.search, "hello"))[0].part_id == text.id
+    assert (await store.read(search.find_hits, "hello", 50))[0].part_id == text.id
 
 
 async def test_todos_rules_and_prompt_history_are_stored(store: Store, bus: Bus):

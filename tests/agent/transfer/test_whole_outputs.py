@@ -10,12 +10,16 @@ from agent.records.blocks import ShellBlock, TextBlock
 from agent.records.messages import ToolPart
 from agent.records.requests import PermissionReply
 from agent.transfer.bundle import full_output
-from agent.transfer.exporter import tool_as_html
+from agent.transfer.exporter import _macros
 from agent.transfer.markdown import _tool as tool_as_markdown
 from tests.app.screens.requests.examples import request
 from tests.support.records import completed, diff, tool
 
 LINES = "\n".join(f"line {n}" for n in range(2_000))
+
+
+def tool_as_html(part: ToolPart) -> str:
+    return str(_macros().tool(part))
 
 
 def call(tmp_path: Path) -> ToolPart:

@@ -42,8 +42,8 @@ class Follower:
         self.working = True
         await self._attach()
         while self.subscription is not None:
-            self.working = self.subscription.has_events
-            await self.subscription.wait()
+            self.working = False
+            await self.subscription.wait()  # at once if an event is queued
             self.working = True
             if slow is not None:
                 for _ in range(slow.randrange(80)):
@@ -71,9 +71,12 @@ class Follower:
         return comparable(self.view.snapshot())
 
 
-def unfinished(follower: Follower) -> bool:
-    queued = follower.subscription is not None and follower.subscription.has_events
-    return follower.working or queued
+async def until_followed(*followers: Follower) -> None:
+    """Wait until *followers* have applied every event that was published so far."""
+    waits = 0
+    while waits < 3:  # one that an event wakes up is working in the next iteration of the loop
+        await asyncio.sleep(0)
+        waits = 0 if any(follower.working for follower in followers) else waits + 1
 
 
 def comparable(snapshot: SessionSnapshot) -> SessionSnapshot:
@@ -129,8 +132,7 @@ async def _once(harness: Harness, name: str, rng: random.Random) -> int:
     await harness.idle(session, after=before)
     loop.target = -1
     followers = (first, slow, *late)
-    while any(map(unfinished, followers)):  # noqa: ASYNC110 - queues have no "empty" event
-        await asyncio.sleep(0)
+    await until_followed(*followers)
     stored = comparable(await harness.runtime.sessions.snapshot(session.id))
     with trial("late and slow subscribers"):
         for follower in followers:
