@@ -192,7 +192,8 @@ class LitellmClient:
         failed: ProviderError | None = None
         try:
             await self._process.ensure_loaded()
-            call = self._process.call(encoded_arguments(request, self._route))
+            arguments = encoded_arguments(request, self._route)
+            call = self._process.call(arguments, lambda: decoder.done)
             async with aclosing(call) as chunks, aclosing(self._timed(chunks, decoder)) as timed:
                 async for chunk in timed:
                     for event in decoder.feed_chunk(chunk):

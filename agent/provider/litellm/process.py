@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import itertools
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent.provider.transport.errors import connection_error
@@ -19,7 +19,10 @@ from agent.records.json import Json, JsonObject
 IDLE_SECONDS = 300.0
 LOADING_SECONDS = 180.0
 CANCEL_SECONDS = 2.0
-"""The time for a canceled call to end before the process is killed."""
+"""The time for a canceled call to end before the process is killed, if it has no other call."""
+
+SILENT_SECONDS = 20.0
+"""The time without a word from a process after which it is killed with its other calls, too."""
 
 EXIT_SECONDS = 1.0
 MAX_LINE = 1 << 28
@@ -41,7 +44,8 @@ class LitellmProcess:
     """One worker process for all calls.
 
     *env* is its environment; *argv* its command, None for the real worker. It ends after *idle*
-    seconds without a call, and is started again for the next one.
+    seconds without a call, and is started again for the next one. A canceled call has *patience*
+    seconds to end.
     """
 
     def __init__(
@@ -49,7 +53,9 @@ class LitellmProcess:
         env: Mapping[str, str],
         argv: Sequence[str] | None = None,
         idle: float = IDLE_SECONDS,
+        patience: float = CANCEL_SECONDS,
     ) -> None:
+        self._patience = patience
         self._env = dict(env)
         # -P: the folder of the script has modules with names of the standard library.
         self._argv = tuple(argv or (sys.executable, "-P", str(WORKER_SCRIPT)))
@@ -73,7 +79,7 @@ class LitellmProcess:
         self._cancel_idle_timer()
         async with self._starting:
             if self._child is None or self._child.exited:
-                self._child = await _WorkerProcess.start(self._argv, self._env)
+                self._child = await _WorkerProcess.start(self._argv, self._env, self._patience)
             child = self._child
         try:
             async with asyncio.timeout(LOADING_SECONDS):
@@ -90,9 +96,11 @@ class LitellmProcess:
                 "opencode-py, or choose a provider that does not need it.",
             )
 
-    async def call(self, arguments: bytes) -> AsyncGenerator[JsonObject, None]:
+    async def call(
+        self, arguments: bytes, is_complete: Callable[[], bool] = lambda: False
+    ) -> AsyncGenerator[JsonObject, None]:
         """Yield the chunks of one completion with *arguments*, a JSON object. Closing the generator
-        cancels the call.
+        cancels the call, unless *is_complete*: then its end is about to come.
 
         Raises ``CallFailed`` for litellm's errors, ``ProviderError`` where the process ended.
         """
@@ -112,7 +120,7 @@ class LitellmProcess:
             words = child.last_error_line()
             raise connection_error("litellm", f"its process ended{f' ({words})' if words else ''}")
         finally:
-            child.end(number)
+            child.end(number, complete=is_complete())
             self._start_idle_timer()
 
     async def aclose(self) -> None:
@@ -137,18 +145,25 @@ class LitellmProcess:
 class _WorkerProcess:
     """A running process, and the calls that wait for its lines."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, patience: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._patience = patience
+        self._active_at = self._loop.time()
+        """When it was last heard, or got a call."""
         self.loaded = asyncio.Event()
         self.exited = False
         self.pid = process.pid
         self._process = process
         self._calls: dict[int, asyncio.Queue[JsonObject | None]] = {}
-        self._cancel_timers: dict[int, asyncio.TimerHandle] = {}
+        self._ending: dict[int, asyncio.TimerHandle] = {}
+        """The calls that are to end, each with the timer for what is done if it does not."""
         self._stderr = bytearray()
         self._reader = asyncio.gather(self._read_messages(), self._read_stderr())
 
     @classmethod
-    async def start(cls, argv: Sequence[str], env: Mapping[str, str]) -> "_WorkerProcess":
+    async def start(
+        cls, argv: Sequence[str], env: Mapping[str, str], patience: float
+    ) -> "_WorkerProcess":
         pipe = asyncio.subprocess.PIPE
         try:
             # A session of its own, since ctrl+c is for the program, which then cancels the call.
@@ -161,7 +176,7 @@ class _WorkerProcess:
             raise connection_error(
                 "litellm", f"its process cannot be started ({reason})"
             ) from error
-        return cls(process)
+        return cls(process, patience)
 
     @property
     def busy(self) -> bool:
@@ -171,18 +186,33 @@ class _WorkerProcess:
         """Send the call; return the queue of its messages, with None when no more can come."""
         messages: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._calls[number] = messages
+        self._active_at = self._loop.time()
         self._write(b'{"id": %d, "call": %b}' % (number, arguments))
         if self.exited:
             messages.put_nowait(None)
         return messages
 
-    def end(self, number: int) -> None:
-        """Cancel the call unless it has ended."""
+    def end(self, number: int, *, complete: bool) -> None:
+        """Cancel the call unless it has ended; a *complete* one only if it does not end itself."""
         if self._calls.pop(number, None) is None or self.exited:
             return
+        if complete:
+            timer = self._loop.call_later(self._patience, self._cancel, number)
+            self._ending[number] = timer
+        else:
+            self._cancel(number)
+
+    def _cancel(self, number: int) -> None:
         self._write(b'{"cancel": %d}' % number)
-        loop = asyncio.get_running_loop()
-        self._cancel_timers[number] = loop.call_later(CANCEL_SECONDS, self.kill)
+        self._ending[number] = self._loop.call_later(self._patience, self._give_up, number)
+
+    def _give_up(self, number: int) -> None:
+        """Kill the process, whose canceled call does not end, but not under its other calls: on a
+        busy machine it can be slow."""
+        if not self._calls or self._loop.time() - self._active_at > SILENT_SECONDS:
+            self.kill()
+        else:
+            self._ending[number] = self._loop.call_later(self._patience, self._give_up, number)
 
     def close_input(self) -> None:
         """End the process gently, by closing its input."""
@@ -224,12 +254,13 @@ class _WorkerProcess:
         await self._process.wait()
         self.exited = True
         self.loaded.set()
-        for timer in self._cancel_timers.values():
+        for timer in self._ending.values():
             timer.cancel()
         for messages in self._calls.values():
             messages.put_nowait(None)
 
     def _dispatch(self, message: JsonObject) -> None:
+        self._active_at = self._loop.time()
         if "ready" in message:
             self.loaded.set()
             return
@@ -240,7 +271,7 @@ class _WorkerProcess:
         messages = self._calls.pop(number, None) if ended else self._calls.get(number)
         if messages is not None:
             messages.put_nowait(message)
-        elif ended and (timer := self._cancel_timers.pop(number, None)):
+        elif ended and (timer := self._ending.pop(number, None)):
             timer.cancel()
 
     async def _read_stderr(self) -> None:

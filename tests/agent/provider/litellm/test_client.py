@@ -21,7 +21,7 @@ from tests.support.provider_requests import TOOL, request
 from tests.support.provider_server import Reply, Server
 from tests.support.script import Call, Reason, Text, answer
 
-pytestmark = pytest.mark.litellm
+pytestmark = [pytest.mark.litellm, pytest.mark.timeout(600)]  # it loads for long on a busy machine
 
 
 @pytest.fixture

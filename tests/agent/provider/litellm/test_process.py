@@ -22,6 +22,8 @@ for line in sys.stdin:
     message = json.loads(line)
     number = message.get("id")
     if number is None:
+        if "cancel" in message and os.environ.get("FRAGILE"):
+            os._exit(4)
         continue
     what = message["call"]["do"]
     if what == "crash":
@@ -30,6 +32,9 @@ for line in sys.stdin:
     if what == "stick":
         print(json.dumps({"id": number, "chunk": {"pid": os.getpid()}}), flush=True)
         time.sleep(3600)
+    if what == "open":
+        print(json.dumps({"id": number, "chunk": {"pid": os.getpid()}}), flush=True)
+        continue
     if what == "fail":
         print(json.dumps({"id": number, "error": {"words": "no"}}), flush=True)
         continue
@@ -123,6 +128,30 @@ async def test_a_call_that_cannot_be_cancelled_ends_its_process() -> None:
     assert await pid(process) != first
     await process.aclose()
     server.close()
+
+
+async def test_a_call_that_does_not_end_takes_no_other_with_it() -> None:
+    process = LitellmProcess(dict(os.environ), (sys.executable, "-c", STAND_IN), patience=0.01)
+    first, second = process.call(b'{"do": "open"}'), process.call(b'{"do": "open"}')
+    assert await anext(first) == await anext(second)
+    await first.aclose()
+    ended = asyncio.create_task(anext(second, None))
+    await asyncio.wait([ended], timeout=0.1)  # a timer after that of the cancel
+    assert not ended.done()
+    ended.cancel()
+    await asyncio.wait([ended])
+    await second.aclose()
+    await process.aclose()
+
+
+async def test_a_complete_call_is_not_canceled() -> None:
+    env = {**os.environ, "FRAGILE": "1"}
+    process = LitellmProcess(env, (sys.executable, "-c", STAND_IN), patience=GUARD)
+    call = process.call(b'{"do": "open"}', lambda: True)
+    first = (await anext(call))["pid"]
+    await call.aclose()
+    assert [await pid(process) for _ in range(2)] == [first] * 2
+    await process.aclose()
 
 
 @pytest.mark.parametrize(
