@@ -75,11 +75,11 @@ class Page:
                     await self.run("new Promise(requestAnimationFrame)")
                 return value
         except TimeoutError:
-            text = await self.run("document.body.innerText")
+            text = await self.run("document.body?.innerText")
             raise AssertionError(f"{script} did not become true in:\n{text}") from None
 
     async def until_shown(self, text: str) -> None:
-        await self.until(f"document.body.innerText.includes({json.dumps(text)})")
+        await self.until(f"document.body?.innerText.includes({json.dumps(text)})")
 
     async def click(self, text: str) -> None:
         """Click the visible button of that text."""

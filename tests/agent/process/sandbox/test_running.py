@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from agent.process import Capture, Command, SpillStore, child_environment, kill_
 from agent.process.run import FinishedCommand
 from agent.process.tree import descendants
 from tests.agent.process.sandbox.conftest import Trial
+from tests.support.terminal import read_of
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ async def test_signals_pass(trial: Trial, name: str) -> None:
 
 async def test_a_command_gets_the_polite_signal_first(trial: Trial) -> None:
     script = "trap 'echo bye; exit' TERM; echo ready; sleep 60 & wait"
-    done = await finish(trial, script, timeout=1.0)
+    done = await finish(trial, script, timeout=5.0)
     assert done.timed_out
     assert done.output.text == "ready\nbye\n"
 
@@ -65,7 +65,7 @@ async def test_a_timeout_ends_everything(trial: Trial) -> None:
 
 def is_resident(pid: int) -> bool:
     """Return whether *pid* is the process that starts sandboxes."""
-    return b"\0serve\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"\0serve\0" in read_of(pid, "cmdline")
 
 
 async def test_a_cancel_ends_everything(trial: Trial) -> None:
