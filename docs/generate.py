@@ -1,5 +1,5 @@
-"""Write the pages in ``docs/reference`` and ``agent/tools/builtin_tools.json`` from the program
-itself: ``python docs/generate.py``.
+"""Write the pages in ``docs/reference``, ``agent/tools/builtin_tools.json`` and
+``agent/records/tool_facts.json`` from the program itself: ``python docs/generate.py``.
 
 Tests compare them with the program.
 """
@@ -245,8 +245,10 @@ def _cell(text: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     PAGES.mkdir(exist_ok=True)
-    from agent.tools.builtin_tools import FILE, fixed_parts
+    from agent.records import tool_facts
+    from agent.tools import builtin_tools
 
-    FILE.write_text(fixed_parts(), "utf-8")
+    builtin_tools.FILE.write_text(builtin_tools.fixed_parts(), "utf-8")
+    tool_facts.FILE.write_text(builtin_tools.facts_of_tools(), "utf-8")
     for file, page in pages().items():
         (PAGES / file).write_text(page, "utf-8")

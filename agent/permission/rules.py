@@ -140,7 +140,8 @@ def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
 
 DEFAULT_RULES: tuple[Rule, ...] = (
     *_defaults("ask", "*"),
-    *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
+    *_defaults("allow", *(name for name, facts in TOOL_FACTS.items() if facts.action == "allow")),
+    *_defaults("ask", *(name for name, facts in TOOL_FACTS.items() if facts.action == "ask")),
     *_defaults("ask", "external_directory", "doom_loop"),
 )
 """The built-in rules. For bash the need's default action decides: allow if proven read-only."""

@@ -1,12 +1,14 @@
-"""Facts about the built-in tools: one row per tool.
+"""Facts about the built-in tools, which layers below the tools need before any tool is loaded:
+settings, permission rules, hooks and agents.
 
-Settings, permission rules, hooks and agents need them before any tool is loaded, and those layers
-lie below the tools. So the facts are here and not in the tool's own module; everything that only
-the tools, the registry and the pipeline need is in ``ToolSpec``.
+Each tool has them as ``facts`` in its own module. ``docs/generate.py`` writes them into
+``tool_facts.json``, which is read here, and a test compares it with the tools.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -19,15 +21,20 @@ ToolKind = Literal["read", "search", "fetch", "edit", "execute", "think", "other
 
 PLAN_AGENT = "plan"
 
+FILE = Path(__file__).with_name("tool_facts.json")
+
 Answering = Literal["none", "choice", "text"]
 """The answers that a front end can get from the user: none, a choice of options, or any text."""
 
 
-@frozen
+@frozen(kw_only=True)
 class ToolFacts:
     """Facts about one built-in tool, for the layers that load before the tools."""
 
-    name: str
+    permission: str = ""
+    """The permission that covers its calls, "" for that of its name: an agent that is denied it is
+    not offered the tool."""
+
     action: Action | None = None
     """The default rule for the permission of the tool's own name, None where there is no such
     permission."""
@@ -35,10 +42,6 @@ class ToolFacts:
     kind: ToolKind = "other"
     claude_name: str = ""
     """Claude Code's name for the tool with the same arguments, "" if it has none."""
-
-    permission: str = ""
-    """The permission that covers its calls, by default that of its name: an agent that is denied it
-    is not offered the tool."""
 
     in_claude_settings: bool = False
     """Claude Code's permission rules and lists of tools can name it."""
@@ -57,9 +60,6 @@ class ToolFacts:
 
     needs_answer: Answering = "none"
     """The answers of the user that it needs: it is offered only where they can be given."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "permission", self.permission or self.name)
 
 
 @frozen(kw_only=True)
@@ -85,60 +85,11 @@ class FormerTool:
 
 TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
     {
-        row.name: row
-        for row in (
-            ToolFacts("read", "allow", "read", "Read", in_claude_settings=True),
-            ToolFacts("list", "allow", "search", "LS", in_claude_settings=True, covered_by="read"),
-            ToolFacts("glob", "allow", "search", "Glob", in_claude_settings=True),
-            ToolFacts("grep", "allow", "search", "Grep", in_claude_settings=True),
-            ToolFacts(
-                "todowrite",
-                "allow",
-                "think",
-                "TodoWrite",
-                in_claude_settings=True,
-                for_subagents=False,
-            ),
-            ToolFacts(
-                "todoread",
-                "allow",
-                "think",
-                "TodoRead",
-                for_subagents=False,
-                covered_by="todowrite",
-            ),
-            ToolFacts(
-                "question",
-                "allow",
-                "other",
-                "AskUserQuestion",
-                for_subagents=False,
-                needs_answer="text",
-            ),
-            ToolFacts("skill", "allow", "other", "Skill", in_claude_settings=True),
-            ToolFacts(
-                "task", "allow", "other", "Task", in_claude_settings=True, for_subagents=False
-            ),
-            ToolFacts("task_output", permission="task", covered_by="bash_output"),
-            ToolFacts("lsp", "allow"),
-            ToolFacts(
-                "plan_exit",
-                "allow",
-                for_subagents=False,
-                only_agent=PLAN_AGENT,
-                needs_answer="choice",
-            ),
-            ToolFacts("tool_search"),
-            ToolFacts("bash", "ask", "execute", "Bash", in_claude_settings=True),
-            ToolFacts("bash_output", None, "execute", "BashOutput", permission="bash"),
-            ToolFacts("edit", "ask", "edit", "Edit", in_claude_settings=True),
-            ToolFacts("write", None, "edit", "Write", permission="edit", in_claude_settings=True),
-            ToolFacts("apply_patch", None, "edit", "Edit", permission="edit"),
-            ToolFacts("webfetch", "ask", "fetch", "WebFetch", in_claude_settings=True),
-            ToolFacts("websearch", "ask", "search", "WebSearch", in_claude_settings=True),
-        )
+        name: ToolFacts(**{"permission": name, **facts})
+        for name, facts in json.loads(FILE.read_text("utf-8")).items()
     }
 )
+"""The facts about each built-in tool by its name, by default also that of its permission."""
 
 FORMER_TOOLS: Mapping[str, FormerTool] = MappingProxyType(
     {

@@ -14,6 +14,7 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.change import (
@@ -59,6 +60,7 @@ class ApplyPatchTool(BaseTool):
         models=r"gpt-(?!oss|[1-4])|codex",
         replaces=("edit", "write"),
     )
+    facts = ToolFacts(permission="edit", kind="edit", claude_name="Edit")
     args = ApplyPatchArgs
 
     async def prepare(self, args: ApplyPatchArgs, ctx: ToolContext) -> Plan[PatchPlan]:

@@ -30,6 +30,7 @@ from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import Truncated, Truncator
@@ -152,6 +153,7 @@ class BashTool:
         aliases=("shell", "sh", "run_command", "execute_command", "run_shell_command"),
         kept_end="tail",
     )
+    facts = ToolFacts(action="ask", kind="execute", claude_name="Bash", in_claude_settings=True)
     args = BashArgs
 
     def __init__(

@@ -5,6 +5,7 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import ToolLabel
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.shell.results import describe_shell, shell_block, shell_output
@@ -56,6 +57,7 @@ class BashOutputTool:
         kept_end="tail",
         polling=True,
     )
+    facts = ToolFacts(permission="bash", kind="execute", claude_name="BashOutput")
     args = BashOutputArgs
 
     def __init__(self, shells: Shells) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from agent.records.json import JsonObject
 from agent.records.json_reader import ExactReader
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.schema import parameters
 from agent.tools.core.tool import Plan, Result, Tool, ToolContext, ToolSpec
 
@@ -113,7 +114,16 @@ def fixed_parts() -> str:
     return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
 
 
-def _properties(spec: ToolSpec) -> JsonObject:
-    """Return the properties of *spec* that are set."""
-    values = {each.name: getattr(spec, each.name) for each in fields(spec)}
-    return {name: value for name, value in values.items() if value}
+def facts_of_tools() -> str:
+    """Return the text of ``agent/records/tool_facts.json``, from the classes of the tools."""
+    written = {name: _properties(tool.facts) for name, tool in tool_classes().items()}
+    return json.dumps(written, indent=1) + "\n"
+
+
+def _properties(record: ToolSpec | ToolFacts) -> JsonObject:
+    """Return the properties of *record* that are not the default."""
+    return {
+        each.name: getattr(record, each.name)
+        for each in fields(record)
+        if getattr(record, each.name) != each.default and getattr(record, each.name) != {}
+    }

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.replacements import (
@@ -76,6 +77,7 @@ class EditTool(BaseTool):
     spec = ToolSpec(
         name="edit", verb="Edit", aliases=("edit_file", "str_replace", "replace", "search_replace")
     )
+    facts = ToolFacts(action="ask", kind="edit", claude_name="Edit", in_claude_settings=True)
     args = EditArgs
 
     async def prepare(self, args: EditArgs, ctx: ToolContext) -> Plan[EditPlan]:

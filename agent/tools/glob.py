@@ -12,6 +12,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
@@ -75,6 +76,7 @@ class GlobTool(BaseTool):
         variables={"limit": str(MAX_RESULTS)},
         concurrent=True,
     )
+    facts = ToolFacts(action="allow", kind="search", claude_name="Glob", in_claude_settings=True)
     args = GlobArgs
 
     def __init__(self, searcher: Searcher | None = None, spill: str | None = None) -> None:

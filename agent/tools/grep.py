@@ -18,6 +18,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import MAX_BYTES, head_of, shared_width
@@ -149,6 +150,7 @@ class GrepTool(BaseTool):
         aliases=("search", "ripgrep", "search_files", "grep_search"),
         concurrent=True,
     )
+    facts = ToolFacts(action="allow", kind="search", claude_name="Grep", in_claude_settings=True)
     args = GrepArgs
 
     def __init__(self, searcher: Searcher | None = None, spill: str | None = None) -> None:

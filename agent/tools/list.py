@@ -14,6 +14,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
@@ -69,6 +70,9 @@ class ListTool(BaseTool):
         aliases=("ls", "list_files", "list_dir", "list_directory"),
         variables={"limit": str(MAX_RESULTS)},
         concurrent=True,
+    )
+    facts = ToolFacts(
+        action="allow", kind="search", claude_name="LS", in_claude_settings=True, covered_by="read"
     )
     args = ListArgs
 

@@ -16,6 +16,7 @@ from agent.records.errors import InvalidArguments, ToolError
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.paths import (
@@ -83,6 +84,7 @@ class LspTool(BaseTool):
     """Asks language servers."""
 
     spec = ToolSpec(name="lsp", verb="Ask", aliases=("language_server",), concurrent=True)
+    facts = ToolFacts(action="allow")
     args = LspArgs
 
     def __init__(self, servers: LspService) -> None:

@@ -10,7 +10,7 @@ from agent.records.errors import PermissionRejected, ToolError
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply, Question, QuestionOption
-from agent.records.tool_facts import PLAN_AGENT
+from agent.records.tool_facts import PLAN_AGENT, ToolFacts
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
@@ -53,6 +53,9 @@ class PlanExitTool(BaseTool):
     """Asks through *questions*; an accepted plan goes to *hand_over*."""
 
     spec = ToolSpec(name="plan_exit", verb="Plan", aliases=("exit_plan_mode",))
+    facts = ToolFacts(
+        action="allow", for_subagents=False, only_agent=PLAN_AGENT, needs_answer="choice"
+    )
     args = PlanExitArgs
 
     def __init__(self, questions: QuestionService, hand_over: HandOverPlan) -> None:

@@ -13,6 +13,7 @@ from agent.records.requests import (
     QuestionOption,
     QuestionReply,
 )
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
@@ -68,6 +69,9 @@ class QuestionTool(BaseTool):
         verb="Ask",
         aliases=("ask_user", "ask_user_question", "ask_question", "ask_followup_question"),
         variables={"most": str(MAX_QUESTIONS)},
+    )
+    facts = ToolFacts(
+        action="allow", claude_name="AskUserQuestion", for_subagents=False, needs_answer="text"
     )
     args = QuestionArgs
 

@@ -13,6 +13,7 @@ from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.attachments import MediaFile, attach, load_media
@@ -102,6 +103,7 @@ class ReadTool(BaseTool):
         },
         concurrent=True,
     )
+    facts = ToolFacts(action="allow", kind="read", claude_name="Read", in_claude_settings=True)
     args = ReadArgs
 
     def __init__(self, spill: str | None = None, skills: tuple[str, ...] = ()) -> None:

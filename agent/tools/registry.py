@@ -1,7 +1,7 @@
 """The registry of all tools, and the list of the built-in ones.
 
-A new built-in tool is a module ``x.py`` with its description ``x.txt``, a line in ``build_tools``,
-a row in ``agent.records.tool_facts``, and its test.
+A new built-in tool is a module ``x.py`` with its description ``x.txt``, a line in ``build_tools``
+and its test; ``make docs`` does the rest.
 """
 
 import re

@@ -11,6 +11,7 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.skills import Skill, Skills, sample_files
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
@@ -38,6 +39,7 @@ class SkillTool(BaseTool):
     spec = ToolSpec(
         name="skill", verb="Skill", aliases=("load_skill", "use_skill"), concurrent=True
     )
+    facts = ToolFacts(action="allow", claude_name="Skill", in_claude_settings=True)
     args = SkillArgs
 
     def __init__(self, skills: Skills) -> None:

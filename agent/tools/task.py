@@ -13,6 +13,7 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError, ToolStopped
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.offered_subagents import AllowedSubagents, SubagentInfo, task_spec
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, usage_facts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
@@ -68,6 +69,9 @@ class TaskTool(BaseTool):
         aliases=("agent", "subagent", "delegate", "dispatch_agent"),
         changes_indirectly=True,
         concurrent=True,
+    )
+    facts = ToolFacts(
+        action="allow", claude_name="Task", in_claude_settings=True, for_subagents=False
     )
     args = TaskArgs
 

@@ -6,6 +6,7 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.subagents import SubagentStatus, usage_facts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
@@ -57,6 +58,7 @@ class TaskOutputTool(BaseTool):
         changes_indirectly=True,
         concurrent=True,
     )
+    facts = ToolFacts(permission="task", covered_by="bash_output")
     args = TaskOutputArgs
 
     async def prepare(self, args: TaskOutputArgs, ctx: ToolContext) -> Plan[StatusRequest]:

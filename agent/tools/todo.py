@@ -8,6 +8,7 @@ from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.store.store import Store
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
@@ -50,6 +51,13 @@ class TodoWriteTool(BaseTool):
     """Replaces the list."""
 
     spec = ToolSpec(name="todowrite", verb="To-do", aliases=("todo_write", "update_todos"))
+    facts = ToolFacts(
+        action="allow",
+        kind="think",
+        claude_name="TodoWrite",
+        in_claude_settings=True,
+        for_subagents=False,
+    )
     args = TodoWriteArgs
 
     def __init__(self, store: Store) -> None:
@@ -81,6 +89,13 @@ class TodoReadTool(BaseTool):
     """Reads the list."""
 
     spec = ToolSpec(name="todoread", verb="To-do", aliases=("todo_read",), concurrent=True)
+    facts = ToolFacts(
+        action="allow",
+        kind="think",
+        claude_name="TodoRead",
+        for_subagents=False,
+        covered_by="todowrite",
+    )
     args = TodoReadArgs
 
     def __init__(self, store: Store) -> None:

@@ -8,6 +8,7 @@ from pydantic import Field
 from agent.provider.client import ToolSchema
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 
@@ -34,6 +35,7 @@ class ToolSearchTool(BaseTool):
         variables={"most": str(MAX_FOUND)},
         concurrent=True,
     )
+    facts = ToolFacts()
     args = ToolSearchArgs
 
     def __init__(self, others: Callable[[], Sequence[ToolSchema]]) -> None:

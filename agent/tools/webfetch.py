@@ -18,6 +18,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
@@ -89,6 +90,7 @@ class WebfetchTool(BaseTool):
         aliases=("web_fetch", "fetch", "fetch_url", "browse"),
         concurrent=True,
     )
+    facts = ToolFacts(action="ask", kind="fetch", claude_name="WebFetch", in_claude_settings=True)
     args = WebfetchArgs
 
     def __init__(self, web: Web, *, conversion: float = CONVERSION_LIMIT) -> None:

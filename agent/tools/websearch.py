@@ -8,6 +8,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import Json, encodable
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.core.truncate import without_invisible
@@ -32,6 +33,7 @@ class WebsearchTool(BaseTool):
         variables={"most": str(MAX_RESULTS)},
         concurrent=True,
     )
+    facts = ToolFacts(action="ask", kind="search", claude_name="WebSearch", in_claude_settings=True)
     args = WebsearchArgs
 
     def __init__(self, engine: Engine, web: Web) -> None:

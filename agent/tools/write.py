@@ -9,6 +9,7 @@ from agent.records.errors import ToolError
 from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
+from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
@@ -39,6 +40,7 @@ class WriteTool(BaseTool):
     """Writes whole files."""
 
     spec = ToolSpec(name="write", verb="Write", aliases=("write_file", "create_file", "create"))
+    facts = ToolFacts(permission="edit", kind="edit", claude_name="Write", in_claude_settings=True)
     args = WriteArgs
 
     async def prepare(self, args: WriteArgs, ctx: ToolContext) -> Plan[WritePlan]:

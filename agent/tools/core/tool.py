@@ -221,7 +221,8 @@ class ToolContext:
 class ToolSpec:
     """The fixed properties of a tool.
 
-    What settings, permissions and hooks need to know is in ``agent.records.tool_facts``.
+    What settings, permissions and hooks need to know of a built-in tool is in its class too, as
+    ``facts``.
     """
 
     name: str

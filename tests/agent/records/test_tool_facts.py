@@ -1,4 +1,4 @@
-"""The table of facts about the built-in tools."""
+"""The facts about the built-in tools."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from agent.permission.rules import DEFAULT_RULES
 from agent.records.tool_facts import TOOL_FACTS, claude_name_of, kind_of, permission_of
 
 
-def test_every_built_in_tool_has_a_row() -> None:
+def test_every_built_in_tool_has_facts() -> None:
     described = {path.stem for path in Path(agent.tools.__path__[0]).glob("*.txt")}
     assert set(TOOL_FACTS) == described
 

@@ -9,8 +9,9 @@ from pydantic import BaseModel, Field
 
 from agent.bus import Bus
 from agent.process import SpillStore
+from agent.records import tool_facts
 from agent.store.store import Store
-from agent.tools.builtin_tools import FILE, BuiltinTool, fixed_parts
+from agent.tools.builtin_tools import FILE, BuiltinTool, facts_of_tools, fixed_parts
 from agent.tools.core.schema import fill_slots, parameters
 from agent.tools.core.tool import ToolSpec
 from agent.tools.core.tool_args import ToolArgs
@@ -76,6 +77,7 @@ async def test_every_description_is_filled_and_every_field_described(tmp_path: P
 def test_the_fixed_parts_of_tools_are_up_to_date() -> None:
     """``make docs`` writes them."""
     assert FILE.read_text("utf-8") == fixed_parts()
+    assert tool_facts.FILE.read_text("utf-8") == facts_of_tools()
 
 
 async def test_every_tool_is_what_its_class_says(tmp_path: Path) -> None:
