@@ -261,6 +261,7 @@ FAILURE_REASONS = {
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 CONTENT_FIELD = "content"
+TEXT_FIELDS = frozenset({"role", CONTENT_FIELD})
 REASONING_PARTS = ("thinking", "reasoning")
 """Kinds of content parts that are reasoning: Mistral's and Databricks'."""
 
@@ -306,10 +307,13 @@ class ChatDecoder(StreamDecoder):
             self._has_choices = True
         events: list[StreamEvent] = []
         delta = self._delta_of(choice)
-        self._take_opaque(delta)
-        self._take_reasoning(delta, events)
-        self._take_content(delta, events)
-        self._take_calls(delta, events)
+        if delta.keys() <= TEXT_FIELDS:  # nearly all are
+            self._take_content(delta, events)
+        else:
+            self._take_opaque(delta)
+            self._take_reasoning(delta, events)
+            self._take_content(delta, events)
+            self._take_calls(delta, events)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             events.extend(self._take_finish(reason))
