@@ -239,17 +239,19 @@ class WireClient(ABC):
         try:
             async with aclosing(response.events()) as events:
                 async for event in events:
-                    for decoded in decoder.feed(event):
-                        yield decoded
-                    if decoder.done:
+                    decoded = decoder.feed(event)
+                    if decoder.done:  # before the last event, at which the caller stops
                         await response.read_end()
+                    for each in decoded:
+                        yield each
+                    if decoder.done:
                         return
                     if decoder.finishing:
                         response.expect_end()
         except ProviderError as error:
             failure = error
-        for decoded in decoder.close(failure):
-            yield decoded
+        for each in decoder.close(failure):
+            yield each
 
     async def _post(self, request: ModelRequest, refused: frozenset[str]) -> HttpPost:
         url = self._endpoint.url(self.path_for(request))

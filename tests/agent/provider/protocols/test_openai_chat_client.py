@@ -12,6 +12,7 @@ from agent.provider.client import (
     ModelClient,
     ModelRequest,
     ReasoningContent,
+    StepFinish,
     StreamEvent,
     TextContent,
     TextDelta,
@@ -110,10 +111,14 @@ async def test_nothing_is_read_after_the_end_mark(server: Server) -> None:
 
 
 async def test_the_next_request_uses_the_same_connection(server: Server) -> None:
+    """Also if the caller stops at the last event, as a turn does."""
     server.replies = [good(stays=True), good(stays=True)]
     connection = Connection(server.url, StreamLimits(after_end=5))
     for _ in range(2):
-        assert (await connection.respond()).text == "ok"
+        async with aclosing(connection.client.stream(connection.request)) as events:
+            async for event in events:
+                if isinstance(event, StepFinish):
+                    break
     await connection.clients.aclose()
     assert server.connections == 1
 
