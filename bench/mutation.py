@@ -88,7 +88,7 @@ GROUPS = {
     "processor": Group(
         ("agent/session/turn/stream_processor.py",),
         (
-            "tests/agent/session/turn/test_stream.py",
+            "tests/agent/session/turn/test_stream_processor.py",
             "tests/agent/session/turn/test_turn.py",
             "tests/agent/session/turn/test_stream_faults.py",
             "tests/agent/provider/test_native_sessions.py",

@@ -299,7 +299,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/widgets/input/test_prompt.py::test_wide_characters_are_deleted_as_a_whole",
         "e2e/test_terminal.py::test_keys_of_one_read_work_in_order",
         "app/widgets/input/test_field.py::test_keys_of_one_read_are_handled_in_order",
-        "app/widgets/transcript/test_parts.py::test_a_mouse_selection_over_wide_characters",
+        "app/widgets/transcript/test_items.py::test_a_mouse_selection_over_wide_characters",
         "app/widgets/transcript/test_markdown.py::test_table_columns_are_aligned_in_cells",
         "e2e/test_display.py::test_a_click_on_a_wide_character_places_the_cursor_beside_it",
         "app/widgets/test_wide_titles.py::test_a_list_of_sessions_keeps_its_columns",
@@ -321,7 +321,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/terminal/test_key_parser.py::test_bytes_that_are_not_text_are_dropped",
     ),
     "copying over ssh and in tmux": (
-        "app/widgets/transcript/test_parts.py::test_selected_text_is_copied_without_gutter",
+        "app/widgets/transcript/test_items.py::test_selected_text_is_copied_without_gutter",
         "app/terminal/test_clipboard.py::test_the_osc_52_sequence_decodes_to_the_text",
         "app/terminal/test_clipboard.py::test_inside_tmux_the_sequence_is_sent_to_tmux_and_through_it",
         "app/terminal/test_clipboard.py::test_the_notice_reports_the_result_of_the_copy",
@@ -365,8 +365,8 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "slow MCP servers": (
         "agent/mcp/test_servers.py::test_a_failing_server_does_not_affect_the_others",
-        "agent/mcp/test_http.py::test_a_server_over_sse_that_never_becomes_ready_is_given_up",
-        "agent/mcp/test_turns.py::test_a_server_that_hangs_delays_no_turn",
+        "agent/mcp/test_transports.py::test_a_server_over_sse_that_never_becomes_ready_is_given_up",
+        "agent/mcp/test_tool.py::test_a_server_that_hangs_delays_no_turn",
         "e2e/test_processes.py::test_bad_mcp_servers_delay_neither_start_nor_exit",
     ),
     "missing and crashing MCP servers": (
@@ -383,7 +383,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     "hanging MCP calls": (
         "agent/mcp/test_servers.py::test_a_call_without_a_response_times_out",
         "agent/mcp/test_servers.py::test_results_of_every_kind",
-        "agent/mcp/test_turns.py::test_a_huge_result_is_cut_and_stored",
+        "agent/mcp/test_tool.py::test_a_huge_result_is_cut_and_stored",
     ),
     "slow language servers": (
         "agent/lsp/test_service.py::test_a_server_that_starts_too_slowly_is_skipped",

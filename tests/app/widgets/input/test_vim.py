@@ -8,7 +8,7 @@ import pytest
 from app.widgets.input.vim import Vim
 from tests.app.conftest import Starter
 
-CASES = json.loads((Path(__file__).parents[4] / "data" / "vim_keys.json").read_text())
+CASES = json.loads((Path(__file__).parents[3] / "data" / "vim_keys.json").read_text())
 """Text, line and column, keys; then text, line and column as Vim 9 left them."""
 
 
