@@ -26,7 +26,7 @@ from agent.records.messages import TextPart, UserMessage
 from agent.records.requests import PermissionRequest
 from agent.records.sandbox import SandboxGrant
 from agent.records.usage import Usage
-from agent.session.prompt.slash_commands import template
+from agent.session.prompt.templates import template
 from agent.session.subagents.completions import NO_MODEL, Completions
 from agent.store.store import Store
 from agent.tools.core.tool import Completer, CompletionRequest

@@ -19,7 +19,7 @@ from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged
 from agent.records.messages import Idle, Session, TextPart, UserMessage
-from agent.session.prompt.slash_commands import template
+from agent.session.prompt.templates import template
 from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository
 from agent.session.spending import with_model_usage

@@ -14,7 +14,7 @@ from agent.records.events import SessionIdle
 from agent.records.messages import Session
 from agent.runtime.pool import RuntimePool
 from agent.session.api import PromptInput
-from agent.session.prompt.slash_commands import init_prompt
+from agent.session.prompt.templates import init_prompt
 from app.acp import options
 from app.acp.errors import INVALID_PARAMS, protocol_errors, stop_reason, turn_error
 from app.acp.open_session import OpenSession

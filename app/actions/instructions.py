@@ -119,7 +119,7 @@ async def _propose(context: ActionContext) -> None:
 )
 async def init(context: ActionContext, argument: str) -> None:
     """Send the request as a prompt. What the user wrote is trusted."""
-    from agent.session.prompt.slash_commands import init_prompt  # loads the agent package
+    from agent.session.prompt.templates import init_prompt  # loads the agent package
 
     if not context.live.runtime.server:
         context.live.runtime.trust.trust_own_file()

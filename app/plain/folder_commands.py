@@ -127,7 +127,7 @@ async def memory(console: Console, argument: str) -> None:
 
 
 async def init(console: Console, argument: str) -> None:
-    from agent.session.prompt.slash_commands import init_prompt  # loads the agent package
+    from agent.session.prompt.templates import init_prompt  # loads the agent package
 
     console.runtime.trust.trust_own_file()
     await console.send(init_prompt(argument))

@@ -13,7 +13,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
 from agent.session.api import PromptInput
 from agent.session.prompt.mentions import mentions_in
-from agent.session.prompt.slash_commands import init_prompt
+from agent.session.prompt.templates import init_prompt
 from agent.transfer import opencode_shapes as shapes
 from app.server.answers import (
     FileDiffAnswer,

@@ -17,7 +17,7 @@ from agent.installation import documentation_folder
 from agent.records.frozen import frozen
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.prompt.instructions import Instruction
-from agent.session.prompt.slash_commands import template
+from agent.session.prompt.templates import template
 from agent.tools.core.truncate import without_invisible
 
 MAX_STATUS_LINES = 20

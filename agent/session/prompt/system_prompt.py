@@ -31,7 +31,7 @@ from agent.session.prompt.environment_block import (
 )
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.instructions import Instruction
-from agent.session.prompt.slash_commands import system_head
+from agent.session.prompt.templates import system_head
 from agent.skills import skill_list
 from agent.store import queries
 from agent.store.store import Store

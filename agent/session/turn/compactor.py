@@ -44,7 +44,7 @@ from agent.session.context.deferred_tools import found_deferred_tools
 from agent.session.context.pins import collect_pins, pinned_text
 from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shorten
 from agent.session.context.token_meter import StepSettings, TokenMeter
-from agent.session.prompt.slash_commands import template
+from agent.session.prompt.templates import template
 from agent.session.spending import record_usage
 from agent.session.turn.state import PlannedStep, TurnEnd
 from agent.session.turn.turn_services import TurnServices

@@ -9,7 +9,7 @@ from agent.records.messages import Session
 from agent.runtime.headless import HeadlessRun
 from agent.session.api import Mention, PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in
-from agent.session.prompt.slash_commands import init_prompt
+from agent.session.prompt.templates import init_prompt
 
 
 async def prompt_of(

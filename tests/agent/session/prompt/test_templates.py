@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from agent.session.prompt.slash_commands import Family, model_family, system_head, template
+from agent.session.prompt.templates import Family, model_family, system_head, template
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 
