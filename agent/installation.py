@@ -23,15 +23,6 @@ DISTRIBUTION = "opencode-py-agent"
 """Another project has the name of the command, ``opencode-py``."""
 
 
-@cache
-def own_version() -> str:
-    """Return the version of the installed distribution."""
-    from importlib.metadata import (  # 15 ms, which few starts need
-        PackageNotFoundError,
-        version,
-    )
-
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "unknown (not installed)"
+VERSION = "0.1.0"
+"""The version of the program. ``pyproject.toml`` takes it from here: asking the installed package
+for it would be a third of the time of ``--version``."""

@@ -4,10 +4,10 @@ import ast
 import re
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
-from agent.installation import DISTRIBUTION, own_version
+from agent.installation import DISTRIBUTION, VERSION
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -77,7 +77,7 @@ def test_the_lowest_versions_are_those_of_the_project() -> None:
 def test_the_name_is_not_the_one_of_another_project() -> None:
     assert PROJECT["name"] == DISTRIBUTION != "opencode-py"
     assert PROJECT["scripts"] == {"opencode-py": "opencode_py:main"}
-    assert own_version() == PROJECT["version"]
+    assert version(DISTRIBUTION) == VERSION
     for page in ("README.md", "docs/troubleshooting.md"):
         text = (ROOT / page).read_text()
         assert not re.search(r"(install|upgrade) opencode-py(?!-agent)\b", text), page

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
 
-from agent.installation import own_version
+from agent.installation import VERSION
 from agent.mcp.records import (
     Blob,
     ConnectionLost,
@@ -308,7 +308,7 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     state = TransportState(host.gone)
     sdk_client = Client(
         open_transport(host, state),
-        client_info=types.Implementation(name="opencode-py", version=own_version()),
+        client_info=types.Implementation(name="opencode-py", version=VERSION),
         list_roots_callback=roots,
         elicitation_callback=elicit,
         sampling_callback=sample,

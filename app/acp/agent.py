@@ -9,7 +9,7 @@ from acp.exceptions import RequestError
 from acp.interfaces import Client
 from acp.meta import PROTOCOL_VERSION
 
-from agent.installation import own_version
+from agent.installation import VERSION
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
 from agent.runtime.pool import RuntimePool
@@ -58,7 +58,7 @@ class AcpAgent:
             agent_info=schema.Implementation(
                 name="opencode-py",
                 title="opencode-py",
-                version=own_version(),
+                version=VERSION,
             ),
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,

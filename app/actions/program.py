@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from agent.installation import own_version
+from agent.installation import VERSION
 from agent.records.amounts import count, money
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
@@ -154,7 +154,7 @@ def facts(context: ActionContext, found: "FolderStatus") -> list[Fact]:
     mcp, code = mcp_summary(found.servers), lsp_summary(found.languages)
     shells = [one for one in found.shells if one.state == "running"]
     return [
-        Fact("Version", own_version()),
+        Fact("Version", VERSION),
         Fact("Folder", str(runtime.directory)),
         Fact("Server", runtime.server),
         Fact("Trust", "" if found.trusted else UNTRUSTED, "$tone-warn"),

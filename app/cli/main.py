@@ -194,9 +194,9 @@ def _open(arguments: "argparse.Namespace") -> int:
     from app.cli.command_support import report  # already loaded
 
     if arguments.version:
-        from agent.installation import DISTRIBUTION, own_version  # loads the agent package
+        from agent.installation import DISTRIBUTION, VERSION  # loads the agent package
 
-        sys.stdout.write(f"opencode-py {own_version()} ({DISTRIBUTION})\n")
+        sys.stdout.write(f"opencode-py {VERSION} ({DISTRIBUTION})\n")
         return DONE
     launch = _launch_options(arguments)
     if isinstance(launch, str):

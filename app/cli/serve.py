@@ -75,7 +75,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
     from agent.config.paths import Paths  # for this command only
-    from agent.installation import own_version  # as above
+    from agent.installation import VERSION  # as above
     from agent.runtime.pool import RuntimePool  # as above
     from app.server.access import LOOPBACK, Access, load_token, token_file  # as above
     from app.server.folders import Folders  # as above
@@ -86,7 +86,7 @@ async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
     password = env.get(VARIABLE, "")
     secrets = {password} if password else ({load_token(data)} if not given.no_token else set[str]())
     folder = str(await asyncio.to_thread(Path(given.folder).resolve))
-    folders = Folders(RuntimePool(env, "text"), folder, own_version())
+    folders = Folders(RuntimePool(env, "text"), folder, VERSION)
     listening = listen(given.hostname, given.port)
     opened = await folders.open(folder)
     for notice in opened.runtime.notices:

@@ -46,7 +46,7 @@ async def trust(console: Console, argument: str) -> None:
 
 
 async def status(console: Console, argument: str) -> None:
-    from agent.installation import own_version  # only for this page
+    from agent.installation import VERSION  # only for this page
     from app.actions.program import (  # loads Textual
         UNTRUSTED,
         Fact,
@@ -56,7 +56,7 @@ async def status(console: Console, argument: str) -> None:
 
     runtime, found = console.runtime, await controls_of(console).status()
     facts = [
-        Fact("Version", own_version()),
+        Fact("Version", VERSION),
         Fact("Folder", str(runtime.directory)),
         Fact("Trust", "" if found.trusted else UNTRUSTED),
         *sandbox_facts(found.sandbox),

@@ -81,7 +81,7 @@ class RemoteControl:
             await self._folders.close()
 
     async def _serve(self, runtime: "Runtime", port: int) -> None:
-        from agent.installation import own_version  # with --port only, as the next ones
+        from agent.installation import VERSION  # with --port only, as the next ones
         from agent.runtime.pool import RuntimePool
         from app.server.access import LOOPBACK, Access, load_token
         from app.server.folders import Folders
@@ -94,7 +94,7 @@ class RemoteControl:
             self.notices.warn(error.message)
             return
         pool = RuntimePool(self.env, "text")
-        folders = self._folders = Folders(pool, str(runtime.directory), own_version())
+        folders = self._folders = Folders(pool, str(runtime.directory), VERSION)
         folders.on_screen_event = self._handle
         await folders.serve(runtime)
         access = Access(frozenset({secret}), LOOPBACK)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.installation import own_version
+from agent.installation import VERSION
 from agent.records.background import ShellInfo
 from agent.records.errors import ModelNotFound
 from agent.records.json import JsonObject
@@ -191,7 +191,7 @@ def _facts(live: LiveSession, shown: Status) -> JsonObject:
         "agent": {"name": shown.agent},
         "effort": {"level": shown.effort},
         "permission_mode": shown.mode,
-        "version": own_version(),
+        "version": VERSION,
         "cost": {"total_cost_usd": shown.cost},
         "context_window": used,
     }

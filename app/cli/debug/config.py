@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
-from agent.installation import own_version
+from agent.installation import VERSION
 from agent.plugins.loading import LoadedPlugin, load_plugins
 from agent.records.json import Json, JsonObject
 from app.cli.command_support import DONE, FAILED, read_folder_settings
@@ -155,7 +155,7 @@ async def info() -> JsonObject:
     """Return versions, programs, the terminal and the folder's state; no keys."""
     loaded, trust = await read_folder_settings()
     facts: dict[str, Json] = {
-        "opencode-py": own_version(),
+        "opencode-py": VERSION,
         "python": platform.python_version(),
         "system": platform.platform(),
         "program": sys.argv[0],
