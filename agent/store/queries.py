@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from agent.records.frozen import frozen
 from agent.records.goals import Goal
-from agent.records.json import encodable
+from agent.records.json import JsonObject, encodable
 from agent.records.memory import MemoryOrigin
 from agent.records.messages import CompactionPart, MessageWithParts, Session
 from agent.records.review_comment import ReviewComment
@@ -321,6 +321,14 @@ def _known(kind: type[Stored], stored: dict[str, Any]) -> Stored:
 def goal(connection: sqlite3.Connection, session_id: str) -> Goal | None:
     row = connection.execute("SELECT data FROM goal WHERE session_id = ?", (session_id,)).fetchone()
     return _known(Goal, json.loads(row[0])) if row is not None else None
+
+
+def request_head(connection: sqlite3.Connection, session_id: str) -> JsonObject | None:
+    """Return the digests of a session's last request."""
+    row = connection.execute(
+        "SELECT data FROM request_head WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return json.loads(row[0]) if row is not None else None
 
 
 def memory_origins(connection: sqlite3.Connection, file: str) -> dict[str, MemoryOrigin]:

@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 from agent.records.blocks import TodoItem
 from agent.records.frozen import frozen
 from agent.records.goals import Goal
-from agent.records.json import encodable
+from agent.records.json import JsonObject, encodable
 from agent.records.memory import MemoryOrigin
 from agent.records.messages import (
     AssistantMessage,
@@ -264,6 +264,14 @@ def save_goal(connection: sqlite3.Connection, session_id: str, goal: Goal) -> No
         "INSERT OR REPLACE INTO goal (session_id, data) SELECT ?1, ?2 "
         "WHERE EXISTS (SELECT 1 FROM session WHERE id = ?1)",
         (session_id, data),
+    )
+
+
+def save_request_head(connection: sqlite3.Connection, session_id: str, head: JsonObject) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO request_head (session_id, data) SELECT ?1, ?2 "
+        "WHERE EXISTS (SELECT 1 FROM session WHERE id = ?1)",
+        (session_id, encodable(json.dumps(head, ensure_ascii=False))),
     )
 
 

@@ -4,9 +4,10 @@ Providers cache the beginning of a prompt: tools, then the system prompt, then t
 requests of a session are compared in that order, but only after a miss: a hit costs nothing.
 """
 
+import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from agent.bus import Bus
@@ -15,8 +16,11 @@ from agent.provider.usage_parsing import cost
 from agent.records.amounts import money, tokens
 from agent.records.events import Notice
 from agent.records.frozen import frozen
+from agent.records.json import JsonObject
 from agent.records.messages import CAUSES, AssistantMessage, CacheMiss, CacheMissCause
 from agent.records.usage import Usage
+from agent.store import queries, writes
+from agent.store.store import Store
 
 LEAST_LOST = 2_000
 """Tokens that were read again below which a miss is ignored: providers cache in blocks."""
@@ -29,6 +33,7 @@ WARN_AFTER = 3
 MAX_SESSIONS = 32
 """Sessions whose last request is held."""
 EXCERPT = 60
+COMPACTED = "the conversation was compacted"
 
 ADVICE: dict[CacheMissCause, str] = {
     "tools": "MCP servers and plugins whose tools change cause this.",
@@ -38,7 +43,7 @@ ADVICE: dict[CacheMissCause, str] = {
     "effort": "Each effort has its own cache.",
     "expired": "Pauses of more than 5 minutes cause this.",
     "dropped": "Nothing in the request changed.",
-    "restarted": "Nothing else is known about it.",
+    "restarted": "Tools and system prompt were the same, or were not known.",
 }
 WARNING = (
     "The prompt cache was missed {times} times because {cause}: {lost} tokens were "
@@ -59,6 +64,39 @@ class SentRequest:
     earlier: AssistantMessage | None
 
 
+@frozen
+class RequestHead:
+    """Digests of what precedes the messages of a request. They are stored: after a restart they
+    are what is left of it."""
+
+    tools: Mapping[str, str]
+    """Digests by the names of the tools, in order."""
+    system: str
+    effort: str
+    marker: str
+
+    def to_json(self) -> JsonObject:
+        return {**asdict(self), "tools": [[name, digest] for name, digest in self.tools.items()]}
+
+    @classmethod
+    def from_json(cls, stored: JsonObject) -> "RequestHead | None":
+        """Return the record that was stored, None where another version stored something else."""
+        tools = stored.get("tools")
+        if not isinstance(tools, list):
+            return None
+        pairs = (each for each in tools if isinstance(each, list) and len(each) == 2)
+        system, effort, marker = (
+            str(stored.get(key, "")) for key in ("system", "effort", "marker")
+        )
+        return cls({str(name): str(digest) for name, digest in pairs}, system, effort, marker)
+
+
+def head_of(sent: SentRequest) -> RequestHead:
+    request = sent.request
+    tools = {tool.name: _digest(_json(asdict(tool))) for tool in request.tools}
+    return RequestHead(tools, _digest("".join(request.system)), request.effort or "", sent.marker)
+
+
 class CacheWatch:
     """Compares the requests of each session."""
 
@@ -66,6 +104,28 @@ class CacheWatch:
         self._bus = bus
         self._last: OrderedDict[str, SentRequest] = OrderedDict()
         self._misses: dict[tuple[str, CacheMissCause], list[CacheMiss]] = {}
+        self._heads: OrderedDict[str, RequestHead] = OrderedDict()
+        """The stored heads of the sessions in use."""
+
+    async def recall(self, store: Store, session_id: str) -> None:
+        """Read what is stored of the last request of a session that this program sent none of."""
+        if session_id not in self._last:
+            stored = await store.read(queries.request_head, session_id)
+            head = RequestHead.from_json(stored) if stored is not None else None
+            if head is not None:
+                self._heads[session_id] = head
+
+    async def keep(self, store: Store, session_id: str) -> None:
+        """Store the head of the last request of a session, if it is new and there is a cache."""
+        last = self._last.get(session_id)
+        if last is None or not (last.usage.cache_read or last.usage.cache_write):
+            return
+        head = head_of(last)
+        if self._heads.get(session_id) != head:
+            self._heads[session_id] = head
+            while len(self._heads) > MAX_SESSIONS:
+                self._heads.popitem(last=False)
+            await store.write(writes.save_request_head, session_id, head.to_json())
 
     def note(self, sent: SentRequest) -> CacheMiss | None:
         """Note a request; return why it missed the cache, None if it did not."""
@@ -82,7 +142,10 @@ class CacheWatch:
         lost = possible - sent.usage.cache_read
         if not reports or lost < max(LEAST_LOST, LEAST_SHARE * possible):
             return None
-        found = _explain(last, sent) if last is not None else _explain_resumed(sent)
+        if last is not None:
+            found = _explain(last, sent)
+        else:
+            found = _explain_resumed(self._heads.get(session_id), sent)
         miss = replace(found, lost=lost, cost=_cost(sent.request, lost))
         self._warn(session_id, miss)
         return miss
@@ -121,7 +184,8 @@ def _explain(last: SentRequest, sent: SentRequest) -> CacheMiss:
         return _miss("model", f"{before.model.full_name} answered before")
     if before.tools != now.tools:
         texts = _tools_text(before.tools), _tools_text(now.tools)
-        return _at(_miss("tools", _tool_changes(before.tools, now.tools)), *texts)
+        tools = ({tool.name: tool for tool in each.tools} for each in (before, now))
+        return _at(_miss("tools", _tool_changes(*tools)), *texts)
     offset = len(_tools_text(now.tools).encode(errors="replace"))
     if before.system != now.system:
         return _at(_miss("system"), "".join(before.system), "".join(now.system), offset)
@@ -132,23 +196,38 @@ def _explain(last: SentRequest, sent: SentRequest) -> CacheMiss:
         new = now.turns[index] if index < len(now.turns) else None
         if old != new:
             offset += sum(len(_turn_text(turn).encode()) for turn in now.turns[:index])
-            compacted = "the conversation was compacted" if last.marker != sent.marker else ""
+            compacted = COMPACTED if last.marker != sent.marker else ""
             detail = compacted or f"from message {index + 1} of {len(before.turns)} on"
             text = _turn_text(new) if new is not None else ""
             return _at(_miss("history", detail), _turn_text(old), text, offset)
     return _unchanged(sent.sent - last.ended)
 
 
-def _explain_resumed(sent: SentRequest) -> CacheMiss:
-    """Explain a miss after a request of which only the record is left."""
+def _explain_resumed(head: RequestHead | None, sent: SentRequest) -> CacheMiss:
+    """Explain a miss after a request of which only the *head* and the record are left."""
     earlier = sent.earlier
-    if earlier is None or earlier.completed is None:
-        return _miss("restarted")
-    if earlier.model != sent.request.model.full_name:
+    if earlier is not None and earlier.model != sent.request.model.full_name:
         return _miss("model", f"{earlier.model} answered before")
-    if sent.sent - earlier.completed > EXPIRY:
-        return _unchanged(sent.sent - earlier.completed)
-    return _miss("restarted")
+    if head is not None and (changed := _head_change(head, head_of(sent))) is not None:
+        return changed
+    if earlier is not None and earlier.completed is not None:
+        pause = sent.sent - earlier.completed
+        if pause > EXPIRY:
+            return _unchanged(pause)
+    return _miss("restarted", "tools and system prompt are the same" if head is not None else "")
+
+
+def _head_change(before: RequestHead, now: RequestHead) -> CacheMiss | None:
+    """Return the miss that follows from what changed, None where nothing did."""
+    if list(before.tools.items()) != list(now.tools.items()):
+        return _miss("tools", _tool_changes(before.tools, now.tools))
+    if before.system != now.system:
+        return _miss("system")
+    if before.effort != now.effort:
+        return _miss("effort", f"from {before.effort or 'default'} to {now.effort or 'default'}")
+    if before.marker != now.marker:
+        return _miss("history", COMPACTED)
+    return None
 
 
 def _unchanged(pause: float) -> CacheMiss:
@@ -181,8 +260,8 @@ def _common_length(old: str, new: str) -> int:
     return low
 
 
-def _tool_changes(before: Sequence[ToolSchema], now: Sequence[ToolSchema]) -> str:
-    old, new = ({tool.name: tool for tool in tools} for tools in (before, now))
+def _tool_changes(old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    """Return the names of the tools that were added, removed and changed."""
     changes = {
         "added": [name for name in new if name not in old],
         "removed": [name for name in old if name not in new],
@@ -202,3 +281,7 @@ def _turn_text(turn: Turn) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, default=str)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]

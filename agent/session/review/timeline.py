@@ -16,6 +16,7 @@ from agent.records.messages import (
     Pending,
     ReasoningPart,
     ReportPart,
+    StepFinishPart,
     SyntheticPart,
     TextPart,
     ToolPart,
@@ -104,6 +105,12 @@ class TimelineTurn:
     @property
     def failures(self) -> int:
         return sum(step.failures for step in self.steps)
+
+    @property
+    def cache_misses(self) -> int:
+        """The number of steps that missed the provider's cache."""
+        parts = (part for step in self.steps for part in step.parts)
+        return sum(isinstance(p, StepFinishPart) and p.cache_miss is not None for p in parts)
 
     @property
     def cancelled(self) -> bool:

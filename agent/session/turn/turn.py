@@ -255,7 +255,9 @@ class Turn:
             gen_ai__conversation__id=self.session.id,
         ):
             estimated = meter.estimated_tokens(settings)
+            await self.services.cache_watch.recall(self.services.store, self.session.id)
             result = await step.run(client, request)
+            await self.services.cache_watch.keep(self.services.store, self.session.id)
         meter.calibrate(settings, estimated, result.usage)
         self.conversation.add(result.message)
         await self.record_usage(*step.take_usage())

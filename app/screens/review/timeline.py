@@ -32,6 +32,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
+from agent.records.usage import Usage
 from agent.session.api import SessionSnapshot
 from agent.session.review.timeline import (
     TimelineStep,
@@ -348,6 +349,8 @@ def turn_line(turn: TimelineTurn, width: int, *, unfolded: bool) -> Content:
         note += Content.styled(f"  {count(turn.failures, 'error')}", tone)
     if turn.usage.output:
         note += Content.styled(f"  {tokens(turn.usage.output)} out", "$tone-faint")
+    if turn.cache_misses:
+        note += Content.styled("  cache missed", "$tone-warn")
     rows = [row.truncate(width, ellipsis=True) for row in (head, note)]
     return Content("\n").join(rows)
 
@@ -410,9 +413,7 @@ def step_facts(message: AssistantMessage, step: TimelineStep) -> Content:
     if step.seconds is not None:
         facts.append(f"{step.seconds:.1f}s" if step.seconds < 60 else duration(step.seconds))
     if (usage := message.usage) is not None:
-        rate = hit_rate(usage)
-        cached = f" ({rate:.0%} cached)" if rate is not None else ""
-        facts += [f"in {tokens(usage.input)}{cached}", f"out {tokens(usage.output)}"]
+        facts += _token_facts(usage)
     if message.cost is not None:
         facts.append(money(message.cost))
     return Content.assemble((f"Step {message.step}  ", "bold"), ("  ".join(facts), "$tone-muted"))
@@ -425,6 +426,13 @@ def turn_facts(turn: TimelineTurn) -> Content:
         facts.append(duration(turn.seconds))
     usage = turn.usage
     if usage.input or usage.output:
-        facts += [f"in {tokens(usage.input)}", f"out {tokens(usage.output)}"]
+        facts += _token_facts(usage)
     facts.append(money(turn.cost))
     return Content.assemble(("Turn  ", "bold"), ("  ".join(facts), "$tone-muted"))
+
+
+def _token_facts(usage: Usage) -> list[str]:
+    """Return the tokens read and written, with the share of the input that came from the cache."""
+    rate = hit_rate(usage)
+    cached = f" ({rate:.0%} cached)" if rate is not None else ""
+    return [f"in {tokens(usage.input)}{cached}", f"out {tokens(usage.output)}"]

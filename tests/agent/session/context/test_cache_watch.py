@@ -1,5 +1,6 @@
 """The causes of cache misses."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.records.events import Notice
-from agent.records.messages import CacheMiss, StepFinishPart
+from agent.records.messages import CacheMiss, Session, StepFinishPart
 from agent.records.usage import Usage
 from agent.session.context.cache_watch import CacheWatch, SentRequest
 from agent.session.review.past_request import past_request
+from agent.store import queries
+from agent.store.store import Store
 from tests.agent.store.samples import make_assistant, make_session
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, Tokens, answer
@@ -129,6 +132,53 @@ def test_after_a_restart_the_record_of_the_step_before_explains_what_it_can() ->
         assert miss.cause == cause
 
 
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await Store.open(tmp_path / "sessions.db", Bus())
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def session(store: Store) -> Session:
+    made = make_session()
+    await store.save(made)
+    return made
+
+
+async def test_after_a_restart_what_changed_is_still_known(store: Store, session: Session) -> None:
+    step = replace(make_assistant(session), usage=FULL, completed=10.0, model="p/m")
+    request = replace(REQUEST, session_id=session.id, effort="low")
+    before = CacheWatch(Bus())
+    await before.recall(store, session.id)
+    before.note(sent(request, FULL, marker="prt_1"))
+    await before.keep(store, session.id)
+    more = (*TOOLS, ToolSchema("mcp_x", "X.", {}))
+    for now, at, marker, cause, detail in (
+        (replace(request, tools=more), 20.0, "prt_1", "tools", "mcp_x added"),
+        (replace(request, tools=TOOLS[::-1]), 20.0, "prt_1", "tools", "their order changed"),
+        (replace(request, system=("You help.",)), 1_000.0, "prt_1", "system", ""),
+        (replace(request, effort=None), 20.0, "prt_1", "effort", "from low to default"),
+        (request, 20.0, "prt_2", "history", "the conversation was compacted"),
+        (request, 1_000.0, "prt_1", "expired", "16 minutes passed"),
+        (request, 20.0, "prt_1", "restarted", "tools and system prompt are the same"),
+    ):
+        watch = CacheWatch(Bus())
+        await watch.recall(store, session.id)
+        miss = watch.note(replace(sent(now, MISSED, at, marker), earlier=step))
+        assert miss is not None
+        assert (miss.cause, miss.detail) == (cause, detail)
+    await store.delete_session(session.id)
+    assert await store.read(queries.request_head, session.id) is None
+
+
+async def test_nothing_is_stored_where_there_is_no_cache(store: Store, session: Session) -> None:
+    watch = CacheWatch(Bus())
+    watch.note(sent(replace(REQUEST, session_id=session.id), MISSED))
+    await watch.keep(store, session.id)
+    assert await store.read(queries.request_head, session.id) is None
+
+
 async def test_one_warning_when_the_same_cause_keeps_costing() -> None:
     bus = Bus()
     watch = CacheWatch(bus)
@@ -162,3 +212,6 @@ async def test_a_step_stores_its_miss(tmp_path: Path) -> None:
         assert section[0] == "cache missed"
         usage = await harness.runtime.context_usage.measure(session.id, "scripted/model-1", "build")
         assert usage.misses == (misses[2],)
+        head = await harness.runtime.store.read(queries.request_head, session.id)
+        assert head is not None
+        assert "read" in str(head["tools"])

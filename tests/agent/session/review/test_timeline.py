@@ -5,7 +5,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.records.messages import AssistantMessage, CompactionPart, PatchPart, Usage
+from agent.records.messages import (
+    AssistantMessage,
+    CacheMiss,
+    CompactionPart,
+    PatchPart,
+    StepFinishPart,
+    Usage,
+)
 from agent.session.review.past_request import past_request
 from agent.session.review.timeline import find_text, timeline
 from agent.session.snapshots.by_project import ProjectSnapshots
@@ -38,6 +45,12 @@ def test_a_turn_has_its_usage() -> None:
     assert turn.usage == Usage(input=5, output=10)
     assert turn.cancelled
     assert turn.steps[1].seconds == 2.0
+    assert turn.cache_misses == 0
+    miss = CacheMiss(cause="expired", lost=5_000)
+    end = StepFinishPart(
+        id="prt_9", session_id="s", message_id="msg_b", finish="stop", cache_miss=miss
+    )
+    assert timeline((TURN[0], step("msg_b", end)))[0].cache_misses == 1
     running = step("msg_b", completed=None)
     assert timeline((TURN[0], running))[0].seconds is None
 
