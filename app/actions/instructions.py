@@ -95,7 +95,8 @@ async def _propose(context: ActionContext) -> None:
     kept: dict[str, MemoryOrigin] = {}
     for number, line in enumerate(lines, 1):
         question = ASK_LINE.format(number=number, total=len(lines))
-        if given := await context.show(TextScreen(question, line)):
+        screen = TextScreen(question, line, enter="keep", escape="skip")
+        if given := await context.show(screen):
             text = " ".join(given.split())
             kept[text] = MemoryOrigin("agent", time.time(), session.id, text != line)
     if not kept:

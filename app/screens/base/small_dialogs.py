@@ -19,6 +19,8 @@ from app.widgets.input.field import TextField
 ResultT = TypeVar("ResultT")
 
 LETTER_NEEDED = "Press y or n."
+FIELD_WIDTH = 60
+"""Characters that a field shows at least, in a terminal of 80 columns."""
 STYLE_SHEET = str(Path(__file__).with_name("dialog.tcss"))
 
 
@@ -89,21 +91,28 @@ class ErrorScreen(AutoDialog[bool]):
 
 
 class TextScreen(Dialog[str | None]):
-    """Returns one line of text, or None if it was closed or left empty."""
+    """Returns one line of text, or None if it was closed or left empty. The hints name what *enter*
+    and *escape* do; a *value* that is longer than the field is shown above it as a whole."""
 
     CSS_PATH = STYLE_SHEET
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
 
-    def __init__(self, question: str, value: str = "") -> None:
+    def __init__(
+        self, question: str, value: str = "", *, enter: str = "continue", escape: str = "close"
+    ) -> None:
         super().__init__()
         self._question = question
         self._value = value
+        self._hints = (("enter", enter), ("esc", escape))
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(Content.styled(sanitize(self._question), "bold"))
+            if len(self._value) > FIELD_WIDTH:
+                text = Content.styled(sanitize(self._value), "$tone-muted")
+                yield Static(text, classes="dialog-text")
             yield TextField(sanitize(self._value), select_on_focus=False, classes="dialog-input")
-            yield _keys(("enter", "continue"), ("esc", "close"))
+            yield _keys(*self._hints)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

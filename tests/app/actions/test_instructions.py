@@ -165,7 +165,10 @@ async def test_the_memory_is_proposed_edited_and_shown_with_its_origin(
     scripted: ModelServer, start: Starter, work: Path
 ) -> None:
     scripted.script(
-        answer(Text("Done.")), answer(Text("- Use pnpm\n- Tests take long\n- A wrong fact"))
+        answer(Text("Done.")),
+        answer(
+            Text(f"- Use pnpm\n- Tests take long\n- A wrong fact, {'very ' * 12}long to its end")
+        ),
     )
     async with start() as running:
         await running.type("Install it", "enter")
@@ -177,6 +180,8 @@ async def test_the_memory_is_proposed_edited_and_shown_with_its_origin(
         await running.until_shown("(2 of 3)")
         await running.type(" on Windows", "enter")
         await running.until_shown("(3 of 3)")
+        assert "long to its end" in " ".join(running.text().split())
+        assert "esc skip" in running.text()
         await running.pilot.press("escape")
         await running.until_shown("Add these lines to AGENTS.md?")
         assert not (work / "AGENTS.md").exists()
