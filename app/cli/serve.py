@@ -105,6 +105,8 @@ async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
         elif not password:
             report(f"The token is in {token_file(data)}. Stop the server with Ctrl+C.")
         number = await received.get()
+        if sys.stderr.isatty():
+            report("\nStopping")  # the terminal has just printed ^C
         await folders.close()
     return 128 + number
 
