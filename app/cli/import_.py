@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.command_support import command_parser, run_with_store, typed_path
-from app.startup.launch import own_command
+from app.startup.launch import resume_command, with_command
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -38,4 +38,4 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({"session": session.id, "title": session.title}))
     else:
-        print(f"Imported. To continue: {own_command()} --session {session.id}")
+        print(with_command("Imported. To continue:", resume_command(session.id)))

@@ -41,7 +41,13 @@ from app.plain.commands import COMMANDS, SCREEN_ONLY, find_plain, screen_only
 from app.plain.printer import Printer
 from app.session_state.prompt_preparation import PromptPreparation
 from app.session_state.session_facts import session_cost
-from app.startup.launch import LaunchOptions, load_runtime, named_session, own_command
+from app.startup.launch import (
+    LaunchOptions,
+    load_runtime,
+    named_session,
+    resume_command,
+    with_command,
+)
 from app.startup.logs import start_log
 
 if TYPE_CHECKING:  # loads the agent package
@@ -230,7 +236,8 @@ class PlainConsole:
             except OpencodePyError as error:
                 self.printer.line(error.message)
         if self._session is not None:
-            self.printer.line(f"To continue: {own_command()} --plain --session {self._session.id}")
+            command = resume_command(self._session.id, "--plain")
+            self.printer.line(with_command("To continue:", command))
 
     def interrupt(self) -> None:
         """Handle Ctrl+C: stop the running turn or loop or the preparation of a prompt, else

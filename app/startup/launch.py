@@ -120,3 +120,18 @@ def own_command(started: str = "", path: str | None = None) -> str:
     shown = f"./{file.relative_to(Path.cwd())}" if file.is_relative_to(Path.cwd()) else str(file)
     words = [shown] if os.access(file, os.X_OK) else [sys.executable, shown]
     return shlex.join(words)
+
+
+def resume_command(session_id: str, *words: str) -> str:
+    """Return what to type to continue a session, with the *words* of a command or option."""
+    return " ".join((own_command(), *words, "-s", session_id))
+
+
+def with_command(sentence: str, command: str) -> str:
+    """Return *sentence* and the *command* to type, which gets a line of its own if both are wider
+    than the terminal: one that is broken at the edge is hard to copy."""
+    from rich.cells import cell_len  # kept out of start-up
+
+    line = f"{sentence} {command}"
+    fits = cell_len(line) <= shutil.get_terminal_size().columns
+    return line if fits else f"{sentence}\n{command}"

@@ -29,7 +29,7 @@ from textual.widget import AwaitMount
 from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.main.screen import SessionScreen
 from app.session_state.folder_facts import Workspace, short_folder
-from app.startup.launch import LaunchOptions, load_runtime, own_command
+from app.startup.launch import LaunchOptions, load_runtime, resume_command, with_command
 from app.startup.logs import start_log
 from app.terminal.clipboard import copy_and_notify
 from app.terminal.driver import TerminalDriver, can_paint, one_write
@@ -305,14 +305,16 @@ class OpencodeApp(App[int]):
         if view is None or not view.message_ids:
             return None
         server = self.controller.live.runtime.server
-        command = f"{own_command()} attach {server}" if server else own_command()
-        return f"{command} --session {view.session_id}"
+        return resume_command(view.session_id, *(("attach", server) if server else ()))
 
     def interrupted_text(self) -> str:
         """Return a line for each session that was working when the program was closed."""
         states = self._controller.interrupted if self._controller is not None else ()
         return "".join(
-            f"Interrupted: “{one.title}” (opencode-py --session {one.session.id})\n"
+            with_command(
+                f"Interrupted: “{one.title}”. To continue:", resume_command(one.session.id)
+            )
+            + "\n"
             for one in states
         )
 
@@ -345,7 +347,7 @@ async def _run(opencode: OpencodeApp) -> int:
         _write(sys.stderr, f"{opencode.exit_message}\n")
     _write(sys.stdout, opencode.interrupted_text())
     resume = opencode.resume_command()
-    _write(sys.stdout, f"To continue: {resume}\n" if resume is not None else "")
+    _write(sys.stdout, f"{with_command('To continue:', resume)}\n" if resume is not None else "")
     return opencode.return_code or result or 0
 
 

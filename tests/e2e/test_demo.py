@@ -125,7 +125,7 @@ def test_exit_prints_the_resume_command_and_continue_shows_everything(run: Runne
         terminal.wait(r"again to exit")
         terminal.send("\x03")
         assert terminal.exit_code() == 0
-        told = re.search(rb"opencode-py --session (ses_\w+)", terminal.raw)
+        told = re.search(rb"opencode-py -s (ses_\w+)", terminal.raw)
         assert told
     session = told.group(1).decode()
     for arguments in (("--continue",), ("--session", session)):
@@ -137,7 +137,7 @@ def test_exit_prints_the_resume_command_and_continue_shows_everything(run: Runne
         terminal.wait(r"● List")
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
-        (copy,) = re.findall(rb"--session (ses_\w+)", terminal.raw)
+        (copy,) = re.findall(rb" -s (ses_\w+)", terminal.raw)
         assert copy.decode() != session
 
 

@@ -85,7 +85,7 @@ def test_ctrl_z_suspends_and_fg_repaints_everything(installed: InstalledProgram)
         terminal.wait(r"● List")
         terminal.wait(r"Working", gone=True)
         terminal.enter("/exit")
-        terminal.wait(r"To continue: \S*opencode-py --session ses_")
+        terminal.wait(r"To continue:\s+\S*opencode-py -s ses_")
         terminal.until(lambda: not children_of(terminal.pid), "the program did not end")
         assert terminal.modes_now == terminal.modes_before
 

@@ -130,7 +130,7 @@ async def test_a_prompt_is_sent_answered_and_listed(start: Starter) -> None:
         session = running.app.controller.live.session
         assert session is not None
         assert session.turns == 1
-        assert running.app.resume_command() == f"opencode-py --session {session.id}"
+        assert running.app.resume_command() == f"opencode-py -s {session.id}"
 
 
 async def test_a_slash_opens_the_list_and_tab_completes(start: Starter) -> None:

@@ -134,7 +134,7 @@ def test_a_session_of_a_worktree_continues_there(
     more_settings(installed, permission={"bash": "allow"})
     scripted.server.always(answer(Text("Here.")))
     printed = in_worktree(installed, "go\n/exit\n", "--worktree", "fix")
-    found = re.search(r"--session (\S+)", printed)
+    found = re.search(r" -s (\S+)", printed)
     assert found is not None
     for number, typed, words in (
         (1, f"/resume {found[1]}\n!touch made-1\n/exit\n", ()),

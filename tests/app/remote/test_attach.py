@@ -35,7 +35,7 @@ async def test_a_prompt_streams_and_ends(served: Served, attach: Attach) -> None
         session = running.app.controller.live.session
         assert session is not None
         stored = await served.call("GET", f"/session/{session.id}/message")
-        resumes = f" attach {served.address} --session {session.id}"
+        resumes = f" attach {served.address} -s {session.id}"
         assert running.app.resume_command().endswith(resumes)
     assert [item["info"]["role"] for item in stored] == ["user", "assistant"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.startup.launch import own_command
+from app.startup.launch import own_command, with_command
 
 
 def program(folder: Path, name: str = "opencode-py", mode: int = 0o755) -> Path:
@@ -42,3 +42,9 @@ def test_any_other_program_is_its_file(
     )
     assert done.stdout == "started\n"
     assert (str(tmp_path) not in command) == inside
+
+
+def test_a_command_that_is_too_wide_gets_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert with_command("To continue:", "x" * 27) == f"To continue: {'x' * 27}"
+    assert with_command("To continue:", "x" * 28) == f"To continue:\n{'x' * 28}"

@@ -263,7 +263,7 @@ def test_a_whole_conversation_in_plain_mode(tmp_path: Path) -> None:
     assert "y once, a always or n reject?" in done.stdout
     status_line = "Agent build, model demo/offline, mode ask, cost"
     assert done.stdout.count(status_line) == 4, "at the start and after each turn"
-    assert "--plain --session ses_" in done.stdout
+    assert "--plain -s ses_" in done.stdout
     assert "\x1b" not in done.stdout
     assert (tmp_path / "made.txt").exists()
     assert not (tmp_path / "not.txt").exists()
