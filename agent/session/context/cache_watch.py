@@ -106,6 +106,8 @@ class CacheWatch:
         self._misses: dict[tuple[str, CacheMissCause], list[CacheMiss]] = {}
         self._heads: OrderedDict[str, RequestHead] = OrderedDict()
         """The stored heads of the sessions in use."""
+        self._kept: dict[str, tuple[object, ...]] = {}
+        """What the stored heads were made of."""
 
     async def recall(self, store: Store, session_id: str) -> None:
         """Read what is stored of the last request of a session that this program sent none of."""
@@ -120,11 +122,15 @@ class CacheWatch:
         last = self._last.get(session_id)
         if last is None or not (last.usage.cache_read or last.usage.cache_write):
             return
+        begins = (last.request.tools, last.request.system, last.request.effort, last.marker)
+        if self._kept.get(session_id) == begins:  # making the digests takes 1 ms
+            return
+        self._kept[session_id] = begins
         head = head_of(last)
         if self._heads.get(session_id) != head:
             self._heads[session_id] = head
             while len(self._heads) > MAX_SESSIONS:
-                self._heads.popitem(last=False)
+                self._kept.pop(self._heads.popitem(last=False)[0], None)
             await store.write(writes.save_request_head, session_id, head.to_json())
 
     def note(self, sent: SentRequest) -> CacheMiss | None:
