@@ -86,7 +86,6 @@ async function refresh() {
   state.busy = new Set(Object.keys(statuses));
   state.requests = new Map([...permissions, ...questions].map((each) => [each.id, each]));
   showSessions(sessions);
-  showRequests();
   if (state.session) await open(state.session.id);
   else if (sessions.length) await open(sessions[0].id);
   showStatus();
@@ -101,7 +100,7 @@ function showSessions(sessions) {
     row.append(choice);
     return row;
   }));
-  markSessions();
+  showRequests();
 }
 
 /** Mark the sessions that work, and those that wait for an answer. */
@@ -119,7 +118,7 @@ async function open(id) {
   state.messages = new Map(messages.map((each) => [each.info.id, { info: each.info, parts: new Map(each.parts.map((part) => [part.id, part])) }]));
   closeMenu();
   showTranscript();
-  showStatus();
+  showRequests();
   for (const row of $("sessions").querySelectorAll("button")) row.setAttribute("aria-current", String(row.dataset.session === id));
   if (!$("review").hidden) await showReview();
 }
@@ -256,12 +255,22 @@ async function showReview() {
 
 function showRequests() {
   $("requests").replaceChildren(...[...state.requests.values()].map((each) => (each.questions ? questionElement(each) : permissionElement(each))));
-  markSessions();
+  showStatus();
+}
+
+/** Begin the element of a request, which names the session that it comes from if that is not open. */
+function requestElement(request) {
+  const made = element("div", "request");
+  made.dataset.request = request.id;
+  if (request.sessionID !== state.session?.id) {
+    const row = $("sessions").querySelector(`[data-session="${request.sessionID}"]`);
+    made.append(element("p", "quiet", row ? `From another session: ${row.textContent}` : "From a sub-agent"));
+  }
+  return made;
 }
 
 function permissionElement(request) {
-  const made = element("div", "request");
-  made.dataset.request = request.id;
+  const made = requestElement(request);
   made.append(element("strong", "", request.metadata.heading ?? `Allow ${request.permission}?`));
   if (request.metadata.command) made.append(element("pre", "", request.metadata.command));
   else if (request.metadata.diff) made.append(diffElement(request.metadata.diff));
@@ -278,8 +287,7 @@ function permissionElement(request) {
 
 /** A form: a question per field, answered together. */
 function formElement(request) {
-  const made = element("div", "request");
-  made.dataset.request = request.id;
+  const made = requestElement(request);
   const fields = request.questions.map(({ question, options, multiple }) => {
     const lines = question.split("\n");
     const name = lines.pop();
@@ -303,8 +311,7 @@ function formElement(request) {
 
 function questionElement(request) {
   if (request.questions.length > 1 || !request.questions[0].custom) return formElement(request);
-  const made = element("div", "request");
-  made.dataset.request = request.id;
+  const made = requestElement(request);
   const { question, options } = request.questions[0];
   made.append(element("strong", "", question));
   const answers = element("div", "answers");
@@ -326,7 +333,8 @@ async function settle(id, answer) {
 
 function showStatus(text) {
   const busy = state.session && state.busy.has(state.session.id);
-  $("status").textContent = text ?? (busy ? "working" : "ready");
+  const asks = [...state.requests.values()].some((each) => each.sessionID === state.session?.id);
+  $("status").textContent = text ?? (asks ? "needs you" : busy ? "working" : "ready");
   $("stop").hidden = !busy;
   markSessions();
 }
@@ -336,7 +344,7 @@ $("new").addEventListener("click", () => attempt(async () => {
   state.messages.clear();
   closeMenu();
   showTranscript();
-  showStatus();
+  showRequests();
   $("prompt").focus();
 }));
 

@@ -46,6 +46,7 @@ async def test_a_session_with_an_approval(
         await send("write it")
         await page.until_shown("Create this file?")
         await page.until_shown("by the agent")
+        await page.until_shown("needs you")
         await page.click("Allow once")
         await page.until_shown("It is written.")
         assert (served.project / "a.txt").read_text() == "by the agent\n"
@@ -63,6 +64,22 @@ async def test_a_session_with_an_approval(
         await page.until_shown("First words.")
         await served.call("POST", f"{path}/unrevert", {})
         await page.until_shown("It is written.")
+
+
+async def test_a_request_names_the_session_that_it_comes_from(
+    served: Served, tmp_path: Path
+) -> None:
+    served.model.script(answer(Call("bash", {"command": "touch a"}), Finish("calls")))
+    session = await served.session()
+    await served.call("PATCH", f"/session/{session}", {"title": "Clean up the build"})
+    await served.send(session, "go")
+    async with browser_page(f"{served.address}/#token={TOKEN}", tmp_path / "profile") as page:
+        await page.until_shown("Run this command?")
+        await page.until_shown("needs you")
+        assert not await page.run("document.body.innerText.includes('From another session')")
+        await page.click("New session")
+        await page.until_shown("From another session: Clean up the build")
+        await page.until_shown("ready")
 
 
 async def test_a_form_is_answered(served: Served, tmp_path: Path) -> None:
