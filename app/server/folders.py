@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -11,7 +12,13 @@ from starlette.requests import Request
 
 from agent.bus import Subscription
 from agent.config.paths import Paths
-from agent.permission.protected import Identity, is_secret, kept_identities, shared_identity
+from agent.permission.protected import (
+    Identity,
+    credential_paths,
+    is_secret,
+    kept_identities,
+    shared_identity,
+)
 from agent.records.errors import SessionNotFound
 from agent.records.events import Event, SessionIdle
 from agent.records.frozen import frozen
@@ -30,10 +37,16 @@ DIRECTORY_HEADER = "x-opencode-directory"
 SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
 
 
-def private_folders(paths: Paths) -> tuple[Path, ...]:
-    """Return the folders with the program's keys and data, and those of the system's processes."""
-    own = (paths.data.resolve(), paths.config.resolve())
-    return (*own, *map(Path, SYSTEM_FOLDERS))
+def private_paths(paths: Paths) -> frozenset[Path]:
+    """Return the folders with the program's keys and data, those of the system's processes, and the
+    files and folders of the home folder that hold credentials."""
+    return _private_paths(paths.data, paths.config, Path.home())
+
+
+@lru_cache(maxsize=8)
+def _private_paths(data: Path, config: Path, home: Path) -> frozenset[Path]:
+    credentials = map(Path, credential_paths(str(home.resolve())))
+    return frozenset((data.resolve(), config.resolve(), *map(Path, SYSTEM_FOLDERS), *credentials))
 
 
 def is_private(paths: Paths, found: Path) -> bool:
@@ -42,7 +55,7 @@ def is_private(paths: Paths, found: Path) -> bool:
     worktrees = worktrees_folder(paths).resolve()
     if found != worktrees and found.is_relative_to(worktrees):
         return False
-    return any(found.is_relative_to(folder) for folder in private_folders(paths))
+    return not private_paths(paths).isdisjoint((found, *found.parents))
 
 
 def resolved_inside(runtime: Runtime, path: str) -> Path:
@@ -52,7 +65,9 @@ def resolved_inside(runtime: Runtime, path: str) -> Path:
     if not found.is_relative_to(runtime.project.resolve()):
         raise RequestError(403, f"{path} is outside the project.")
     if is_private(runtime.paths, found) and not is_private(runtime.paths, runtime.directory):
-        raise RequestError(403, f"{path} belongs to the data of opencode-py or of the system.")
+        raise RequestError(
+            403, f"{path} holds credentials, or data of opencode-py or of the system."
+        )
     return found
 
 
@@ -160,7 +175,7 @@ class Folders:
         found = Path(named).resolve()
         if found == Path(self.default).resolve():
             return False
-        inside = (folder.is_relative_to(found) for folder in private_folders(self._pool.paths))
+        inside = (path.is_relative_to(found) for path in private_paths(self._pool.paths))
         return is_private(self._pool.paths, found) or any(inside)
 
     async def open(self, directory: str) -> Folder:
