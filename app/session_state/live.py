@@ -243,6 +243,7 @@ class LiveSession:
             async with self._sending:
                 await self._ready.wait()
                 session = await self.ensure_session()
+                await self.catch_up()
                 prompt = PromptInput(
                     text=text,
                     agent=self.agent,
@@ -349,6 +350,23 @@ class LiveSession:
             idle = await store.foreign_lease(view.session_id) is None
             if self.view is view and (idle or await store.foreign_version() != version):
                 await self._attach(view.session_id)
+
+    async def catch_up(self) -> None:
+        """Read the open session again if another program has changed it, of which no events came,
+        or works in it now."""
+        view = self.view
+        if view is None or view.elsewhere or self.runtime.server:
+            return
+        if not isinstance(view.status, Idle):
+            return
+        store = self.runtime.store
+        try:
+            stored = await store.session(view.session_id)
+        except SessionNotFound:
+            return  # sending to it says so
+        busy = await store.foreign_lease(view.session_id) is not None
+        if self.view is view and (busy or stored.updated != view.session.updated):
+            await self._attach(view.session_id)
 
     def _follow(self, subscription: "Subscription") -> None:
         self._subscription = subscription

@@ -212,6 +212,8 @@ class OpencodeApp(App[int]):
 
     def on_app_focus(self) -> None:
         self.terminal_focused = True
+        if self._controller is not None:  # the user can come from another program of this one
+            self._controller.tasks.spawn(self._controller.live.catch_up(), "reading changes")
 
     def on_app_blur(self, event: events.AppBlur) -> None:
         """Note that the terminal lost the focus. Textual would take it from the prompt too, and not
