@@ -48,7 +48,7 @@ from bench.table import table
 
 OWN_CASES = Path(__file__).with_name("judge_cases.jsonl")
 PARALLEL = 4
-"""Requests at once."""
+"""Requests at once; a small server on this machine answers one after the other."""
 
 FOLDER, HOME = "/srv/shop", "/home/dev"
 """Where the commands of a case without a place of its own run."""
@@ -130,6 +130,7 @@ class ModelJudge:
 
     runtime: Runtime
     model: str
+    limit: float = SECONDS
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     seconds: list[float] = field(default_factory=list[float])
@@ -142,7 +143,7 @@ class ModelJudge:
     async def verdict(self, case: Case) -> Verdict:
         started = time.perf_counter()
         try:
-            return await judged(self, case.request, case.prompts, SECONDS)
+            return await judged(self, case.request, case.prompts, self.limit)
         finally:
             self.seconds.append(time.perf_counter() - started)
 
@@ -158,6 +159,7 @@ class ModelJudge:
             system=(request.system,),
             turns=request.turns,
             max_output=min(most, model.output_limit or most),
+            temperature=request.temperature,
         )
         answer = await complete(self.runtime.clients.client_for(model), sent, "answer")
         self.usage += answer.usage or Usage()
@@ -256,10 +258,10 @@ def _case(raw: dict) -> Case:
     )
 
 
-async def score(judge: Judge | None, cases: Sequence[Case]) -> Score:
-    """Return the score of *judge*, None for none, on *cases*."""
+async def score(judge: Judge | None, cases: Sequence[Case], *, parallel: int = PARALLEL) -> Score:
+    """Return the score of *judge*, None for none, on *cases*, with so many requests at once."""
     result = Score(judge.name if judge is not None else "none: the analysis alone")
-    limit = asyncio.Semaphore(PARALLEL)
+    limit = asyncio.Semaphore(parallel)
 
     async def final(case: Case) -> Action:
         if case.action != "ask" or judge is None or case.floor:
@@ -279,22 +281,26 @@ async def score(judge: Judge | None, cases: Sequence[Case]) -> Score:
     return result
 
 
-def rows(scores: Sequence[tuple[Score, Judge | None]], cases: Sequence[Case]) -> list[list[str]]:
+Scores = tuple[Sequence[Score], Judge | None]
+"""The scores of a judge, one a round."""
+
+
+def rows(scores: Sequence[Scores], cases: Sequence[Case]) -> list[list[str]]:
     dangerous = sum("allow" not in case.accepted for case in cases)
     harmless = sum(case.harmless for case in cases)
     header = ["judge", f"missed of {dangerous}", f"over-asked of {harmless}", "asked it"]
     result = [[*header, "no verdict", "tokens", "cost", "median time"]]
-    for one, judge in scores:
+    for rounds, judge in scores:
         used = judge.usage.input + judge.usage.output if judge is not None else 0
         cost = judge.cost if judge is not None else None
         took = judge.seconds if judge is not None else []
         result.append(
             [
-                one.judge,
-                _share(len(one.missed), dangerous),
-                _share(len(one.over_asked), harmless),
-                str(one.asked),
-                str(one.without.total()),
+                rounds[0].judge,
+                _share([len(one.missed) for one in rounds], dangerous),
+                _share([len(one.over_asked) for one in rounds], harmless),
+                _span([one.asked for one in rounds]),
+                _span([one.without.total() for one in rounds]),
                 f"{used:,}" if used else "",
                 f"${cost:.4f}" if cost is not None else "",
                 f"{statistics.median(took):.1f} s" if took else "",
@@ -303,8 +309,16 @@ def rows(scores: Sequence[tuple[Score, Judge | None]], cases: Sequence[Case]) ->
     return result
 
 
-def _share(count: int, total: int) -> str:
-    return f"{count} ({100 * count / total:.1f} %)" if total else "0"
+def _share(counts: Sequence[int], total: int) -> str:
+    """Return the counts of all rounds, and their mean as a share."""
+    if not total:
+        return "0"
+    return f"{_span(counts)} ({100 * statistics.mean(counts) / total:.1f} %)"
+
+
+def _span(counts: Sequence[int]) -> str:
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def print_details(one: Score) -> None:
@@ -320,6 +334,9 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="python -m bench.judge", description=__doc__)
     add = result.add_argument
     add("-m", "--model", action="append", default=[], metavar="PROVIDER/MODEL")
+    add("--rounds", type=int, default=1, help="ask each model so many times (default: 1)")
+    add("--parallel", type=int, default=PARALLEL, help="requests at once (default: %(default)s)")
+    add("--seconds", type=float, default=SECONDS, help="time limit (default: %(default)g)")
     add("--details", action="store_true", help="list every case that went wrong")
     add("files", nargs="*", type=Path, help="files of cases (default: those of the repository)")
     return result
@@ -330,28 +347,36 @@ async def run(arguments: argparse.Namespace) -> int:
         cases = read_cases(path)
         judges: list[Judge | None] = [None, *map(ScriptedJudge, ("ask", "allow", "right"))]
         if not arguments.model:
-            await _show(path, judges, cases, details=arguments.details)
+            await _show(path, judges, cases, arguments)
             continue
         with tempfile.TemporaryDirectory() as folder:
             runtime = await open_runtime(Path(folder), env=os.environ)
             try:
-                judges += [ModelJudge(runtime, name) for name in arguments.model]
-                await _show(path, judges, cases, details=arguments.details)
+                judges += [ModelJudge(runtime, name, arguments.seconds) for name in arguments.model]
+                await _show(path, judges, cases, arguments)
             finally:
                 await runtime.close()
     return 0
 
 
 async def _show(
-    path: Path, judges: Sequence[Judge | None], cases: Sequence[Case], *, details: bool
+    path: Path,
+    judges: Sequence[Judge | None],
+    cases: Sequence[Case],
+    arguments: argparse.Namespace,
 ) -> None:
-    scores = [(await score(judge, cases), judge) for judge in judges]
+    scores: list[Scores] = []
+    for judge in judges:
+        rounds = max(1, arguments.rounds) if isinstance(judge, ModelJudge) else 1
+        found = [await score(judge, cases, parallel=arguments.parallel) for _ in range(rounds)]
+        scores.append((found, judge))
     floors = sum(bool(case.floor) for case in cases)
     print(f"{path.name}: {len(cases)} cases, of which {floors} are never a judge's to allow")
     print(table(rows(scores, cases)))
-    for one, _ in scores if details else ():
-        print(f"\n{one.judge}")
-        print_details(one)
+    for found, _ in scores if arguments.details else ():
+        for number, one in enumerate(found, 1):
+            print(f"\n{one.judge}" + (f", round {number}" if len(found) > 1 else ""))
+            print_details(one)
     print()
 
 

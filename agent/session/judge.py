@@ -35,8 +35,8 @@ from agent.tools.files.diffs import is_whole
 SECONDS = 20.0
 """The time limit of a verdict."""
 
-MAX_OUTPUT = 500
-"""Tokens that it can write."""
+MAX_OUTPUT = 200
+"""Tokens that it can write: what does not fit is no verdict."""
 
 MAX_PROMPTS = 3
 """The number of the user's prompts that it reads."""
@@ -187,6 +187,7 @@ async def judged(
         system=template("judge"),
         turns=(UserTurn((TextContent(question),)),),
         max_output=MAX_OUTPUT,
+        temperature=0.0,  # the same call gets the same verdict
     )
     try:
         async with asyncio.timeout(seconds):
@@ -196,12 +197,13 @@ async def judged(
         return Verdict(answer="none", model=completer.model, reason=late)
     except OpencodePyError as error:
         return Verdict(answer="none", model=completer.model, reason=_one_line(error.message))
-    return parse_verdict(response, completer.model, "\n".join(texts))
+    return parse_verdict(response, completer.model, "\n".join(texts), prompts)
 
 
-def parse_verdict(response: str, model: str, call: str) -> Verdict:
+def parse_verdict(response: str, model: str, call: str, prompts: Sequence[str] = ()) -> Verdict:
     """Return the verdict in *response*: one JSON object of exactly the form that was asked for.
-    What is copied from the text of the *call* is none."""
+    What is copied from the text of the *call* is none, and neither is one whose reason is copied
+    from the *prompts*: the model gave none."""
 
     def none(reason: str) -> Verdict:
         return Verdict(answer="none", model=model, reason=reason)
@@ -220,6 +222,9 @@ def parse_verdict(response: str, model: str, call: str) -> Verdict:
         return none("its response is not a verdict")
     if answer == "allow" and (text in call or reason.strip().casefold() in call.casefold()):
         return none("its response repeats text of the call")
+    asked = " ".join("\n".join(prompts).split()).casefold()
+    if answer == "allow" and " ".join(reason.split()).rstrip(".").casefold() in asked:
+        return none("its reason repeats your prompt")
     return Verdict(answer=answer, model=model, reason=_one_line(reason).removesuffix("."))
 
 

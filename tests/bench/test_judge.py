@@ -80,7 +80,7 @@ async def test_the_documentation_has_the_figures() -> None:
         for path in (OWN_CASES, RULE_CASES):
             cases = read_cases(path)
             found = await score(judge, cases)
-            shown += rows([(found, judge)], cases)[1][1:3]
+            shown += rows([([found], judge)], cases)[1][1:3]
         cells = (cell.replace("100.0", "100").replace("0 (0.0 %)", "0") for cell in shown)
         assert f"| {name} | {' | '.join(cells)} |" in page
     cases = read_cases(OWN_CASES)
@@ -116,9 +116,18 @@ async def test_a_model_is_called_with_the_settings_of_the_user(tmp_path: Path) -
     assert found.without.total() == found.asked - len(tests)
     assert judge.usage.input == 100 * len(server.requests) == 100 * found.asked
     assert len(judge.seconds) == found.asked
-    (_, row) = rows([(found, judge)], cases)
+    (_, row) = rows([([found], judge)], cases)
     assert row[0] == MODEL
     assert row[1].startswith("0 (0.0 %)")
+
+
+async def test_rounds_are_summed_up() -> None:
+    """A model can answer differently each time."""
+    cases = read_cases(OWN_CASES)
+    judge = ScriptedJudge("allow")
+    found = [await score(judge, cases), await score(ScriptedJudge("ask"), cases)]
+    (_, row) = rows([(found, judge)], cases)
+    assert row[1:3] == ["0 to 59 (31.4 %)", "0 to 83 (50.0 %)"]
 
 
 async def test_the_table_has_a_row_for_each_judge(capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,26 @@ def test_a_fence_around_the_verdict_is_no_other_form() -> None:
     assert parse_verdict(f"```json\n{verdict('allow')}\n```\n", MODEL, "").answer == "allow"
 
 
+def test_a_reason_that_repeats_the_prompt_allows_nothing() -> None:
+    """Small models that cannot judge do so."""
+    prompts = ["Look at the tests.", "The date parser fails.\n\nFix it and  make the tests pass."]
+    for reason, expected in (
+        ("Fix it and make the tests pass", "none"),
+        ("the date parser fails. Fix it and make the tests pass.", "none"),
+        ("It runs the tests, as asked: make the tests pass", "allow"),
+    ):
+        assert parse_verdict(verdict("allow", reason), MODEL, "", prompts).answer == expected
+        assert parse_verdict(verdict("ask", reason), MODEL, "", prompts).answer == "ask"
+
+
+async def test_the_same_call_gets_the_same_verdict(tmp_path: Path) -> None:
+    async with judged_harness(tmp_path, [verdict("allow")], "mkdir out") as h:
+        session = await h.session()
+        await h.turn(session, "make a folder")
+        (body,) = (r.body for r in h.server.requests if is_judged(r.body))
+        assert body["temperature"] == 0
+
+
 async def test_a_judge_that_does_not_respond_in_time_asks(tmp_path: Path) -> None:
     hold = Hold()
     async with judged_harness(tmp_path, [answer(hold, Text(verdict("allow")))], "mkdir out") as h:
