@@ -272,6 +272,8 @@ class Turn:
 
     async def record_usage(self, usage: Usage | None, cost: float | None) -> None:
         """Add a model call to the usage of the session and those above."""
+        if usage is None and cost is None:
+            return  # it was counted when it arrived, or there is nothing to count
         now = self.services.clock()
         await record_usage(self.services.update, self.session.id, usage, cost, now)
 

@@ -11,6 +11,7 @@ from agent.records.events import (
     PermissionAsked,
     SessionIdle,
     SessionStatusChanged,
+    SessionUpdated,
 )
 from agent.records.messages import (
     AssistantMessage,
@@ -78,6 +79,17 @@ async def test_idle_comes_last_after_everything_is_stored(harness: Harness) -> N
     steps = [e.message for e in harness.events if isinstance(e, MessageUpdated)]
     completed = [m for m in steps if isinstance(m, AssistantMessage) and m.completed]
     assert len(completed) == 2
+
+
+async def test_a_step_changes_its_session_once(harness: Harness) -> None:
+    """Each change is a transaction, and drawn."""
+    steps = [answer(Call("list", {})), answer(Call("list", {"path": "."}))]
+    harness.server.script(*steps, answer(Text("done")))
+    session = await harness.session()
+    await harness.turn(session, "hi")
+    changes = [e.session for e in harness.events if isinstance(e, SessionUpdated)]
+    assert [c.usage.input for c in changes if c.usage.input] == [100, 200, 300, 300]
+    assert changes[-1].turns == 1
 
 
 async def test_a_step_with_calls_is_followed_by_another_whatever_the_finish(
