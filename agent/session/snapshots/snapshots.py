@@ -17,13 +17,13 @@ import re
 import shutil
 import stat
 import unicodedata
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from agent.config.private_file import locked
-from agent.files.disk import TEMPORARY_GLOB
+from agent.files.disk import TEMPORARY_GLOB, run_to_end
 from agent.git import git_program, run_git
 from agent.records.frozen import frozen
 from agent.session.snapshots.pruning import folder_name
@@ -35,8 +35,6 @@ from agent.session.snapshots.uncovered_state import (
     write_surroundings,
 )
 from agent.store.lease import process_exists
-
-T = TypeVar("T")
 
 MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes above which a file has no snapshots."""
@@ -124,7 +122,7 @@ class Snapshots:
             # git would run their programs to find out whether they changed.
             await self._drop_entries(self._nested)
             if tree:
-                await _run_to_end(lambda: save_index(self._git, self._index))
+                await run_to_end(save_index, self._git, self._index)
             return tree.strip() if tree else None
 
     async def take_first(self) -> str | None:
@@ -132,7 +130,7 @@ class Snapshots:
         tree = await self.take()
         if tree is not None:
             noted = Surroundings(await head_of(self._project), await self._ignored())
-            await _run_to_end(lambda: write_surroundings(self._noted(tree), noted))
+            await run_to_end(write_surroundings, self._noted(tree), noted)
         return tree
 
     async def surroundings(self, tree: str) -> Surroundings | None:
@@ -176,16 +174,8 @@ class Snapshots:
         async with self._exclusive(index):
             if git_program() is None or not (self._ready or await self._init()):
                 return None
-            try:
-                if onto is not None and await self._run("read-tree", onto, index=index) is None:
-                    return None
-                words = ("--add", "--remove", "--replace", "-z", "--stdin")
-                if await self._run("update-index", *words, given=given, index=index) is None:
-                    return None
-                made = await self._run("write-tree", index=index)
-            finally:
-                await asyncio.to_thread(_delete, index)
-        return made.strip() if made else None
+            words = ("--add", "--remove", "--replace", "-z", "--stdin")
+            return await self._changed_tree(index, onto, *words, given=given)
 
     async def take_with(self, paths: Iterable[str]) -> str | None:
         """Like ``take``, with those of *paths* (relative) that are only in snapshots that name
@@ -209,13 +199,21 @@ class Snapshots:
         async with self._exclusive(index):
             if not await self._run("ls-tree", "--name-only", tree, "--", relative):
                 return None
-            try:
-                for words in (("read-tree", tree), ("update-index", "--", relative)):
-                    if await self._run(*words, index=index) is None:
-                        return None
-                made = await self._run("write-tree", index=index)
-            finally:
-                await asyncio.to_thread(_delete, index)
+            return await self._changed_tree(index, tree, "--", relative)
+
+    async def _changed_tree(
+        self, index: Path, onto: str | None, *words: str, given: bytes | None = None
+    ) -> str | None:
+        """Return the id of the tree *onto*, None for an empty one, after ``update-index`` with
+        *words*; it is made in *index*, which is deleted. None where git fails."""
+        try:
+            if onto is not None and await self._run("read-tree", onto, index=index) is None:
+                return None
+            if await self._run("update-index", *words, given=given, index=index) is None:
+                return None
+            made = await self._run("write-tree", index=index)
+        finally:
+            await asyncio.to_thread(_delete, index)
         return made.strip() if made else None
 
     def relative_paths(self, paths: Iterable[str]) -> frozenset[str] | None:
@@ -344,7 +342,7 @@ class Snapshots:
         # A file that was small when it was added can have grown.
         changed = (await self._run("ls-files", "--modified", "-z") or "").split("\0")
         every = [*paths, *filter(None, changed)]
-        large = await _run_to_end(lambda: self._exclude_large(every))
+        large = await run_to_end(self._exclude_large, every)
         if grown := sorted({*large} & {*changed}):
             await self._run("rm", "--cached", "--force", "--quiet", "--", *grown)
         return True
@@ -401,10 +399,10 @@ class Snapshots:
 
     async def _init(self) -> bool:
         try:
-            made = not await _run_to_end(lambda: needs_creation(self._git)) or await self._create()
+            made = not await run_to_end(needs_creation, self._git) or await self._create()
             if made:
-                await _run_to_end(lambda: configure(self._git, self._index))
-                await _run_to_end(self._exclude_own_files)
+                await run_to_end(configure, self._git, self._index)
+                await run_to_end(self._exclude_own_files)
         except OSError:
             return False
         return made
@@ -416,9 +414,9 @@ class Snapshots:
             words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
             if await self._run(*words, str(self._new), bare=True) is None:
                 return False
-            await _run_to_end(lambda: install(self._new, self._git))
+            await run_to_end(install, self._new, self._git)
         finally:
-            await _run_to_end(lambda: shutil.rmtree(self._new, ignore_errors=True))
+            await run_to_end(shutil.rmtree, self._new, ignore_errors=True)
         return True
 
     @asynccontextmanager
@@ -453,17 +451,6 @@ class Snapshots:
             environment={"GIT_INDEX_FILE": str(index or self._index)},
         )
         return None if output is None else output.decode("utf-8", "surrogateescape")
-
-
-async def _run_to_end(work: Callable[[], T]) -> T:
-    """Do *work* in a thread, to its end even if canceled: none of it continues during the next
-    operation."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def _delete(path: Path) -> None:
