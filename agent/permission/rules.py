@@ -234,8 +234,7 @@ def _deciding(
 
 def applicable_rules(need: PermissionNeed, rules: Sequence[Rule]) -> Sequence[Rule]:
     """Return the *rules* that apply to *need*."""
-    proven = need.default_action == "allow" and not need.strict
-    return [rule for rule in rules if not rule.cautious] if proven else rules
+    return [rule for rule in rules if not rule.cautious] if need.proven else rules
 
 
 def evaluate(

@@ -78,6 +78,11 @@ class PermissionNeed:
     matched: bool = field(default=False, compare=False)
     """True for a path that a pattern in a command matches, and no word names."""
 
+    @property
+    def proven(self) -> bool:
+        """True if it is proven to change nothing, and no rule has to allow it."""
+        return self.default_action == "allow" and not self.strict
+
 
 @frozen
 class EvaluatedNeed:

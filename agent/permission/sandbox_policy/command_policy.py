@@ -177,7 +177,7 @@ def grant_of(
         return NO_SANDBOX
     if commands and allowed_by_name(UNSANDBOXED, commands):
         return NO_SANDBOX
-    if not answered and all(is_proven(need) for need in needs):
+    if not answered and all(need.proven for need in needs):
         return READ_ONLY
     network = any(need.network or need.permission == NETWORK for need in needs)
     folders = [folder_of(need) for need in needs if need.permission == "external_directory"]
@@ -200,14 +200,9 @@ def grant_of_reply(request: PermissionRequest, reply: PermissionReply) -> Sandbo
     return NO_SANDBOX if leaves and request.sandbox is not None else request.sandbox
 
 
-def is_proven(need: PermissionNeed) -> bool:
-    """Return whether the analysis proved that *need* changes nothing and stays in the project."""
-    return need.default_action == "allow" and not need.strict
-
-
 def unproven_commands(needs: Iterable[PermissionNeed]) -> list[PermissionNeed]:
     """Return the commands among *needs* that can change something."""
-    return [need for need in needs if need.permission == "bash" and not is_proven(need)]
+    return [need for need in needs if need.permission == "bash" and not need.proven]
 
 
 def as_permission(need: PermissionNeed, permission: str, reason: str = "") -> PermissionNeed:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from agent.git import RepositoryPaths, find_repository
 from agent.permission.read_rules import Reach, ReadRules
-from agent.permission.sandbox_policy.command_policy import is_proven
 from agent.permission.shell.findings import SECRETS_BELOW
 from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
@@ -124,8 +123,7 @@ def _reason(files: Sequence[str], rules: ReadRules) -> str:
 def _are_proven(needs: Iterable[PermissionNeed], rules: ReadRules) -> bool:
     """Return whether a line with *needs* runs without a question once its files are kept."""
     return all(
-        (is_proven(need) or _is_for_secrets(need))
-        and (need.permission != "read" or rules.allow(need))
+        (need.proven or _is_for_secrets(need)) and (need.permission != "read" or rules.allow(need))
         for need in needs
     )
 

@@ -181,12 +181,7 @@ def is_read_only(
 ) -> bool:
     """Return whether the line is proven to change nothing and to stay inside the project."""
     needs = command_needs(command, directory=directory, project=project, home=home, shell=shell)
-    return all(map(is_proven, needs))
-
-
-def is_proven(need: PermissionNeed) -> bool:
-    """Return whether *need* is of something that is proven to change nothing."""
-    return need.default_action == "allow" and not need.strict
+    return all(need.proven for need in needs)
 
 
 def _is_bash(shell: str) -> bool:

@@ -27,7 +27,6 @@ from agent.git import (
     read_settings,
     read_user_settings,
 )
-from agent.permission.sandbox_policy.command_policy import is_proven
 from agent.process import CapturedOutput
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
@@ -120,7 +119,7 @@ def safe_git(line: "Analysis") -> SafeGit | None:
     if not proven:
         return None
     folders = frozenset(folder for use in proven for folder in use.dirs)
-    if all(map(is_proven, line.needs)):
+    if all(need.proven for need in line.needs):
         return SafeGit(folders, None)
     approved = {use.subcommand for use in line.git if not use.proven}
     names = frozenset(use.subcommand for use in proven if use.subcommand) - approved

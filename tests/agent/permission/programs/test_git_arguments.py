@@ -7,7 +7,7 @@ from agent.permission.shell.analysis import analyze
 
 def reads(line: str) -> bool:
     found = analyze(line, directory="/w/p", project="/w/p", home="/home/u")
-    return all(need.default_action == "allow" and not need.strict for need in found.needs)
+    return all(need.proven for need in found.needs)
 
 
 @pytest.mark.parametrize(

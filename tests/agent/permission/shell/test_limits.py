@@ -29,7 +29,7 @@ def without_rm(line: str) -> Action:
 
 def only_looks(line: str, where: str = FOLDER) -> bool:
     needs = analysis_of(line, where).needs
-    return all(need.default_action == "allow" and not need.strict for need in needs)
+    return all(need.proven for need in needs)
 
 
 def nested(depth: int, code: str) -> str:
