@@ -18,6 +18,7 @@ from agent.provider.client import (
 )
 from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.messages import SessionStatus, UserMessage
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.spending import record_usage
@@ -36,16 +37,12 @@ QUESTION = reminder(
 )
 
 
+@frozen
 class QuickQuestions:
     """Answers quick questions from the conversation of a session."""
 
-    def __init__(
-        self,
-        services: TurnServices,
-        subagents: Subagents,
-    ) -> None:
-        self._services = services
-        self._subagents = subagents
+    services: TurnServices
+    subagents: Subagents
 
     async def ask(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
         """Yield the response as it arrives, in pieces.
@@ -56,7 +53,7 @@ class QuickQuestions:
         request = await self._request(session_id, question)
         model = request.model
         end: StepFinish | None = None
-        async with aclosing(self._services.clients.client_for(model).stream(request)) as stream:
+        async with aclosing(self.services.clients.client_for(model).stream(request)) as stream:
             async for event in stream:
                 match event:
                     case StreamError():
@@ -70,16 +67,16 @@ class QuickQuestions:
         if end is None:
             raise ProviderError(ProviderErrorKind.NETWORK, CUT)
         cost = cost_of(end.usage, model.price)
-        now = self._services.clock()
+        now = self.services.clock()
         await record_usage(
-            self._services.update, session_id, end.usage, cost, now, extra_model=model.full_name
+            self.services.update, session_id, end.usage, cost, now, extra_model=model.full_name
         )
 
     async def _request(self, session_id: str, question: str) -> ModelRequest:
-        store = self._services.store
+        store = self.services.store
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
-        turn = Turn(self._services, session, lineage, _ignore_status, self._subagents)
+        turn = Turn(self.services, session, lineage, _ignore_status, self.subagents)
         stored = await store.context_messages(session_id, before=session.undone_at)
         turn.load(stored)
         users = [i.message for i in stored if isinstance(i.message, UserMessage)]

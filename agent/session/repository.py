@@ -177,17 +177,11 @@ class SessionRepository:
         """Replace a session's record; changes of one session never overwrite each other."""
         return await self._store.update(session_id, change)
 
-    async def list(
-        self, *, everywhere: bool = False, limit: int = 100, before: str | None = None
-    ) -> list[Session]:
-        """Sessions that were used, the last used first: of this folder, or of all; *before* is a
+    async def list(self, *, limit: int = 100, before: str | None = None) -> list[Session]:
+        """Return the sessions of this folder that were used, the last used first; *before* is a
         session's id."""
-        directory = None if everywhere else self._path
         found = await self._store.sessions(
-            directory=directory,
-            elsewhere=() if everywhere else await self.elsewhere(),
-            limit=limit,
-            before=before,
+            directory=self._path, elsewhere=await self.elsewhere(), limit=limit, before=before
         )
         return [s for s in found if s.turns > 0 or s.title]
 

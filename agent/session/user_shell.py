@@ -45,18 +45,13 @@ STOPPED = "Stopped by the user."
 TOOL = "bash"
 
 
+@frozen
 class UserShell:
     """Runs shell commands that the user typed, without a permission request."""
 
-    def __init__(
-        self,
-        services: TurnServices,
-        runner: Runner,
-        repository: SessionRepository,
-    ) -> None:
-        self._services = services
-        self._runner = runner
-        self._repository = repository
+    services: TurnServices
+    runner: Runner
+    repository: SessionRepository
 
     async def start(
         self, session_id: str, command: str, *, timeout: int | None = None, by_user: bool = True
@@ -67,7 +62,7 @@ class UserShell:
 
         Raises ``SessionNotFound``, and ``SessionBusy`` while a turn runs here or elsewhere.
         """
-        session = await self._services.store.session(session_id)
+        session = await self.services.store.session(session_id)
 
         async def work(turn: Turn, _: str) -> TurnEnd:
             return await self._run(turn, session, message_id, arguments, by_user=by_user)
@@ -77,18 +72,18 @@ class UserShell:
         if timeout is not None:
             arguments["timeout"] = timeout
 
-        claimed = await self._runner.claim(session_id, work)
+        claimed = await self.runner.claim(session_id, work)
         if claimed is None:
             raise SessionBusy(BUSY)
         try:
-            await discard_undone(self._services.store, session_id)
+            await discard_undone(self.services.store, session_id)
             if by_user:
-                await self._services.store.add_prompt_history(f"!{command}", session.directory)
-            await self._repository.update(session_id, lambda s: _titled(s, command))
+                await self.services.store.add_prompt_history(f"!{command}", session.directory)
+            await self.repository.update(session_id, lambda s: _titled(s, command))
         except BaseException:
-            await self._runner.unclaim(session_id)
+            await self.runner.unclaim(session_id)
             raise
-        self._runner.launch(session_id, claimed)
+        self.runner.launch(session_id, claimed)
         return message_id
 
     async def _run(
@@ -103,9 +98,9 @@ class UserShell:
         message = UserMessage(
             id=message_id,
             session_id=session.id,
-            created=self._services.clock(),
+            created=self.services.clock(),
             agent=session.agent,
-            model=session.model or self._services.catalog.default_model(),
+            model=session.model or self.services.catalog.default_model(),
             effort=session.effort,
             turn_id=turn.id,
             synthetic=True,
@@ -118,8 +113,8 @@ class UserShell:
             tool=TOOL,
         )
         turn.use_request(message)
-        await self._services.store.save(message, part)
-        services = self._services
+        await self.services.store.save(message, part)
+        services = self.services
         calls = _UserCalls(services, session, message, by_user)
         executor = StepExecutor(services.store, services.pipeline, calls, services.clock)
         executor.submit(executor.announce(part), json.dumps(arguments))

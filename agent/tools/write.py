@@ -12,9 +12,15 @@ from agent.records.requests import PermissionReply
 from agent.records.tool_facts import ToolFacts
 from agent.tools.core.tool import BaseTool, Plan, Result, ToolContext, ToolSpec
 from agent.tools.core.tool_args import ToolArgs
-from agent.tools.files.change import Change, apply_change, check_text, plan_change
+from agent.tools.files.change import Change, apply_change, plan_change
 from agent.tools.files.paths import ToolPath, resolve_path
-from agent.tools.files.text_file import check_unchanged, load_text, plan_unread, unread_needs
+from agent.tools.files.text_file import (
+    check_text,
+    check_unchanged,
+    load_text,
+    plan_unread,
+    unread_needs,
+)
 
 
 class WriteArgs(ToolArgs):

@@ -74,21 +74,18 @@ async def export(
     session_id: str,
     path: Path,
     *,
-    redact: bool = True,
     secrets: Sequence[str] = (),
-    overwrite: bool = False,
 ) -> int:
-    """Write a session to *path*, in the form that its name asks for; return the bytes.
+    """Write a session without secrets to *path*, in the form that its name asks for; return the
+    bytes.
 
-    With *redact*, secrets are replaced. Raises ``SessionNotFound``, and ``NothingToDo`` when the
-    file exists (unless *overwrite*) or cannot be written.
+    Raises ``SessionNotFound``, and ``NothingToDo`` when the file exists or cannot be written.
     """
     form = export_form(path.name)
     bundle = await collect_bundle(store, session_id)
 
     def work() -> int:
-        left = without_secrets(bundle, secrets) if redact else bundle
-        return write_bundle(left, path, form, overwrite=overwrite)
+        return write_bundle(without_secrets(bundle, secrets), path, form)
 
     return await asyncio.to_thread(work)
 

@@ -36,7 +36,7 @@ _INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 
 
-def sanitize(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False) -> str:
+def sanitize(text: str, *, overwriting: bool = False) -> str:
     r"""Return *text* with only printable characters and line feeds.
 
     Control characters become their pictures (``␛``; ``␍`` where no line feed follows), characters
@@ -49,7 +49,7 @@ def sanitize(text: str, *, tab_width: int = TAB_WIDTH, overwriting: bool = False
         return text
     if "\r" in text or "\t" in text:
         lines = text.replace("\r\n", "\n").split("\n")
-        text = "\n".join(_flatten(line, tab_width, overwriting) for line in lines)
+        text = "\n".join(_flatten(line, overwriting) for line in lines)
     return _SUSPECT.sub(_visible, text)
 
 
@@ -58,10 +58,10 @@ def sanitize_line(text: str) -> str:
     return sanitize(text).replace("\n", " ")
 
 
-def _flatten(line: str, tab_width: int, overwriting: bool) -> str:
+def _flatten(line: str, overwriting: bool) -> str:
     if overwriting and "\r" in line:
         line = line.rstrip("\r").rsplit("\r", 1)[-1]
-    return line.expandtabs(tab_width) if "\t" in line else line
+    return line.expandtabs(TAB_WIDTH) if "\t" in line else line
 
 
 def _visible(match: re.Match[str]) -> str:

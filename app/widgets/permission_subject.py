@@ -168,9 +168,13 @@ def block_lines(block: Block, page: Page, *, titled: bool = False) -> list[Line]
     return lines
 
 
-def plain_text(blocks: Sequence[Block], width: int = 100) -> Iterator[str]:
+PLAIN_WIDTH = 100
+"""Columns of the subject as plain text."""
+
+
+def plain_text(blocks: Sequence[Block]) -> Iterator[str]:
     """Yield the same as lines of text, for output without a terminal interface."""
-    page = Page(width, DARK_PALETTE)
+    page = Page(PLAIN_WIDTH, DARK_PALETTE)
     for block in blocks:
         for line in block_lines(block, page, titled=True):
             yield line.strip.text.rstrip()

@@ -205,11 +205,9 @@ def _width(parts: list[str]) -> int:
 class StatusLine(Widget):
     """Shows a ``Status``. Its height is fixed, so that no change needs a layout."""
 
-    def __init__(
-        self, status: Status | None = None, *, id: str | None = None
-    ) -> None:  # Textual's parameter
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's parameter
         super().__init__(id=id)
-        self._status = status or Status()
+        self._status = Status()
 
     @property
     def status(self) -> Status:

@@ -20,6 +20,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.quirks.structural_sharing import Content
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 
@@ -38,6 +39,7 @@ def function_tools(tools: Sequence[ToolSchema]) -> list[Json]:
     ]
 
 
+@frozen
 class TurnMessages:
     """Converter of turns to messages, one for each turn, after the system prompt.
 
@@ -45,15 +47,9 @@ class TurnMessages:
     result.
     """
 
-    def __init__(
-        self,
-        user: Callable[[UserTurn], JsonObject],
-        assistant: Callable[[AssistantTurn], JsonObject],
-        result: Callable[[ToolResultContent], JsonObject],
-    ) -> None:
-        self._user = user
-        self._assistant = assistant
-        self._result = result
+    user: Callable[[UserTurn], JsonObject]
+    assistant: Callable[[AssistantTurn], JsonObject]
+    result: Callable[[ToolResultContent], JsonObject]
 
     def convert(self, request: ModelRequest) -> list[Json]:
         """Return the ``messages`` of *request*."""
@@ -63,15 +59,16 @@ class TurnMessages:
         for turn in request.turns:
             match turn:
                 case UserTurn():
-                    messages.append({"role": "user", **self._user(turn)})
+                    messages.append({"role": "user", **self.user(turn)})
                 case AssistantTurn():
-                    messages.append({"role": "assistant", **self._assistant(turn)})
+                    messages.append({"role": "assistant", **self.assistant(turn)})
                 case ToolTurn():
-                    results = map(self._result, turn.content)
+                    results = map(self.result, turn.content)
                     messages.extend({"role": "tool", **result} for result in results)
         return messages
 
 
+@frozen
 class ContentBlocks:
     """Converter of a turn's contents to the content blocks of a protocol.
 
@@ -79,26 +76,20 @@ class ContentBlocks:
     (None to leave it out) and a tool result.
     """
 
-    def __init__(
-        self,
-        user: Callable[[TextContent | MediaContent], JsonObject],
-        assistant: Callable[[Content], JsonObject | None],
-        result: Callable[[ToolResultContent], JsonObject],
-    ) -> None:
-        self._user = user
-        self._assistant = assistant
-        self._result = result
+    user: Callable[[TextContent | MediaContent], JsonObject]
+    assistant: Callable[[Content], JsonObject | None]
+    result: Callable[[ToolResultContent], JsonObject]
 
     def convert(self, turn: Turn) -> Iterator[JsonObject]:
         """Yield the blocks of *turn*."""
         match turn:
             case UserTurn():
-                yield from map(self._user, turn.content)
+                yield from map(self.user, turn.content)
             case AssistantTurn():
-                blocks = map(self._assistant, turn.content)
+                blocks = map(self.assistant, turn.content)
                 yield from (block for block in blocks if block is not None)
             case ToolTurn():
-                yield from map(self._result, turn.content)
+                yield from map(self.result, turn.content)
 
 
 def alternating_messages(

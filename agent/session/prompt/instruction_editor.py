@@ -13,9 +13,9 @@ from agent.records.ids import new_id
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.session.prompt.instructions import InstructionsMode, project_files
 from agent.tools.core.tool import ToolContext
-from agent.tools.files.change import Change, apply_change, check_text, plan_change
+from agent.tools.files.change import Change, apply_change, plan_change
 from agent.tools.files.paths import ToolPath, resolve_path
-from agent.tools.files.text_file import load_text
+from agent.tools.files.text_file import check_text, load_text
 
 NEW_FILE = "# Instructions for coding agents\n\n"
 """The beginning of a new file."""

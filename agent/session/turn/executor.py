@@ -389,14 +389,14 @@ class StepExecutor:
                 slot.part = replace(slot.part, state=with_instructions(state, found))
                 await self._store.save(slot.part)
 
-    async def break_off(self, reason: str, kind: FailureKind = "error") -> None:
+    async def break_off(self, reason: str) -> None:
         """The stream ended: nothing is started any more that was not submitted whole.
 
         Calls that run continue; calls whose input never arrived end with *reason*.
         """
         for slot in self._slots:
             if slot.state is SlotState.ARRIVING:
-                await self._finish(slot, CallFailed(kind=kind, error=reason))
+                await self._finish(slot, CallFailed(kind="error", error=reason))
         self._pump()
 
     async def stop_starting(self, reason: str = BROKEN_OFF) -> None:

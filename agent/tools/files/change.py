@@ -19,7 +19,6 @@ from agent.tools.files.paths import ToolPath, edit_needs
 from agent.tools.files.text_file import (
     LoadedText,
     check_link_target,
-    check_surrogates,
     encode_text,
     load_bytes,
     load_text,
@@ -103,11 +102,6 @@ def excerpt_of(diff: FileDiff) -> str:
             break
         shown.extend(lines)
     return "\n".join(shown)
-
-
-def check_text(text: str, field: str) -> None:
-    """Raise ``ToolError`` for text that cannot be stored."""
-    check_surrogates(text, field)
 
 
 def plan_change(target: ToolPath, loaded: LoadedText | None, new: str) -> Change:

@@ -21,12 +21,12 @@ from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.tools.core.tool import ToolContext
 from agent.tools.edit_match import ChunkEdit, EditRefused, apply_chunk
-from agent.tools.files.change import check_text
 from agent.tools.files.diffs import FileDiff, apply_hunks, make_diff
 from agent.tools.files.patch_text import AddFile, Chunk, DeleteFile, Section, UpdateFile
 from agent.tools.files.paths import ToolPath, missing_file_error, os_error_message, resolve_path
 from agent.tools.files.text_file import (
     LoadedText,
+    check_text,
     check_unchanged,
     encode_text,
     load_text,

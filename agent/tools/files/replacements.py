@@ -17,11 +17,16 @@ from agent.tools.files.change import (
     Change,
     ChangedSinceShown,
     apply_change,
-    check_text,
     plan_change,
 )
 from agent.tools.files.paths import ToolPath, missing_file_error, resolve_path
-from agent.tools.files.text_file import LoadedText, check_unchanged, load_text, plan_unread
+from agent.tools.files.text_file import (
+    LoadedText,
+    check_text,
+    check_unchanged,
+    load_text,
+    plan_unread,
+)
 
 
 class ReplacementArg(ToolArgs):

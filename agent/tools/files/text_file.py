@@ -94,7 +94,7 @@ def encode_text(file: TextFile | None, text: str, shown: str) -> bytes:
         ) from None
 
 
-def check_surrogates(text: str, field: str) -> None:
+def check_text(text: str, field: str) -> None:
     """Raise ``ToolError`` for half of a surrogate pair: no file can store it."""
     try:
         text.encode()

@@ -239,10 +239,9 @@ class _ReversedText:
 
 
 class Newest:
-    """The *limit* most recently changed of all offered files; *total* counts those offered."""
+    """The most recently changed of all offered files; *total* counts those offered."""
 
-    def __init__(self, limit: int = MAX_RESULTS) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         # From the one to drop first: oldest, then last by name. Tuples, which are compared in C.
         self._heap: list[tuple[int, _ReversedText]] = []
         self.total = 0
@@ -250,7 +249,7 @@ class Newest:
     def offer(self, path: str) -> None:
         self.total += 1
         mtime = mtime_of(path)
-        if len(self._heap) < self._limit:
+        if len(self._heap) < MAX_RESULTS:
             heapq.heappush(self._heap, (mtime, _ReversedText(path)))
         elif mtime >= self._heap[0][0]:
             heapq.heappushpop(self._heap, (mtime, _ReversedText(path)))

@@ -55,9 +55,10 @@ class Page:
     def prose(self, indent: int) -> int:
         return min(TEXT_WIDTH, self.columns(indent))
 
-    def indent(self, steps: int = 1) -> int:
-        """Return the column of content that is indented by *steps*."""
-        return min(self.left * (1 + steps), self.width // 4)
+    @property
+    def indent(self) -> int:
+        """Return the column of indented content."""
+        return min(self.left * 2, self.width // 4)
 
 
 @frozen

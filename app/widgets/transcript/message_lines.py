@@ -115,7 +115,7 @@ def reasoning_lines(
 
 
 def reasoning_view(page: Page) -> MarkdownView:
-    return MarkdownView(page, tone="faint", indent=page.indent())
+    return MarkdownView(page, tone="faint", indent=page.indent)
 
 
 def _headline(text: str) -> str:
@@ -179,7 +179,7 @@ def _report_lines(part: ReportPart, page: Page, *, unfolded: bool) -> DrawnBlock
     """Return the result of background work at the place where it was reported to the model."""
     glyph, tone = _REPORT_GLYPHS[part.outcome]
     head = _marker_lines(page, glyph, tone, part.headline, "muted", toggles=True)
-    context = BlockContext(page, page.indent(), open=unfolded)
+    context = BlockContext(page, page.indent, open=unfolded)
     lines, folds = draw_block(SubtaskBlock(part.child_id, part.agent, text=part.body), context)
     return [*head, *lines], folds
 
@@ -191,7 +191,7 @@ def _summary_lines(part: CompactionPart, page: Page, *, unfolded: bool) -> list[
     head = _marker_lines(page, "◇", "muted", text, "muted", toggles=True)
     if not unfolded:
         return head
-    view = MarkdownView(page, tone="muted", indent=page.indent())
+    view = MarkdownView(page, tone="muted", indent=page.indent)
     view.update(part.summary, final=True)
     return [*head, *view.lines]
 

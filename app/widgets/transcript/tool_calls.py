@@ -67,7 +67,7 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
     running = isinstance(part.state, Running)
     blocks = shown_blocks(part)
     several = sum(isinstance(block, DiffBlock) for block in blocks) > 1
-    context = BlockContext(page, page.indent(), open=unfolded, live=running, titled=several)
+    context = BlockContext(page, page.indent, open=unfolded, live=running, titled=several)
     lines = [tool_row(part, page, moment)]
     answers, foldable = _answer_lines(part, context)
     lines += answers

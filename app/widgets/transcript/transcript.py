@@ -108,9 +108,8 @@ class Transcript(ScrollView, can_focus=True):
         *,
         clock: Callable[[], float] = time.time,
         id: str | None = None,  # Textual's parameter
-        classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._view = view
         self._clock = clock
         self._frame = 0

@@ -109,7 +109,7 @@ def test_copying_leaves_numbers_and_signs_out() -> None:
 @pytest.mark.parametrize("width", [20, 26, 40])
 def test_long_lines_fold_within_the_width(width: int) -> None:
     page = Page(width, DARK_PALETTE)
-    lines = list(diff_lines(diff("a", "+" + "表x" * 60), page, page.indent()))
+    lines = list(diff_lines(diff("a", "+" + "表x" * 60), page, page.indent))
     assert all(line.strip.cell_length <= page.right for line in lines)
     assert "".join(line.copied for line in lines) == "表x" * 60
 
