@@ -185,7 +185,7 @@ def test_leaving_names_the_sessions_that_it_interrupts_and_keeps_what_they_have(
         terminal.send("\x03")
         terminal.wait(r"Press ctrl\+c again to exit. 1 other session will be interrupted.")
         terminal.send("\x03")
-        terminal.wait(r"Interrupted: “count the files”. To continue:\s+\S*opencode-py -s ses_")
+        terminal.wait(r"(?s)Interrupted: “count the files”. To continue:.*opencode-py -s ses_")
         assert terminal.exit_code() == 0
     with run("--continue") as terminal:
         terminal.wait(r"(?s)half of it.*Interrupted")

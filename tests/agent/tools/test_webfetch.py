@@ -276,14 +276,14 @@ async def test_the_time_of_a_question_is_not_the_pages(make_context: MakeContext
     """The clock stops while the user is asked."""
 
     async def slow(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
-        await asyncio.sleep(2.0)
+        await asyncio.sleep(4.5)
         return PermissionReply("once")
 
     async with WebServer({"/b": page("end", "text/plain")}) as server:
         server.pages["/a"] = redirect(f"http://two.test:{server.port}/b")
         ctx = replace(make_context(), ask=slow)
         url = f"http://one.test:{server.port}/a"
-        result = await run(tool(names("one.test", "two.test")), ctx, url=url, timeout=1500)
+        result = await run(tool(names("one.test", "two.test")), ctx, url=url, timeout=4_000)
     assert "end" in result.output
 
 
