@@ -307,8 +307,10 @@ class StepExecutor:
         try:
             await asyncio.shield(self._store.save(slot.part))
         except OpencodePyError:
-            # The end of the step fails on the same store and reports it; go through all calls.
+            # The end of the step fails on the same store and reports it; go through all calls. This
+            # one is shown as ended now, and stored when the disk has space again.
             log.exception("the end of a call of %s could not be stored", slot.part.tool)
+            self._store.stage(slot.part)
         finally:
             self._calls.doom.record_result(slot.part.id, result_text(slot.part)[0])
             if not slot.done.done():

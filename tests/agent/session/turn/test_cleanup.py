@@ -2,6 +2,8 @@
 
 import asyncio
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -217,3 +219,29 @@ async def test_the_folder_is_deleted_underneath(tmp_path: Path) -> None:
             assert isinstance(tool.state, Failed), tool
             assert "Traceback" not in tool.state.error
         await assert_left_clean(harness, session, 0, "the folder is deleted underneath")
+
+
+async def test_a_call_whose_end_cannot_be_stored_is_shown_as_ended(tmp_path: Path) -> None:
+    """A full disk: the end is stored when there is space again."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        command = "echo begun; while [ ! -e go ]; do sleep 0.05; done"
+        harness.server.script(answer(Call("bash", {"command": command})), OK)
+        session = await harness.session()
+        await harness.send(session, "go")
+        await harness.until(begun)
+        with closing(sqlite3.connect(harness.home / "data" / "sessions.db")) as connection:
+            for table in ("part", "message"):
+                connection.execute(
+                    f"CREATE TRIGGER full_{table} BEFORE UPDATE ON {table} "
+                    "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+                )
+            (harness.folder / "go").touch()
+            assert (await harness.idle(session)).outcome == "failed"
+            shown = [e.part for e in harness.events if isinstance(e, PartUpdated)]
+            last = [part for part in shown if isinstance(part, ToolPart)][-1]
+            assert isinstance(last.state, Completed)
+            for table in ("part", "message"):
+                connection.execute(f"DROP TRIGGER full_{table}")
+            await harness.runtime.store.flush()
+            row = connection.execute("SELECT status FROM part WHERE id = ?", (last.id,)).fetchone()
+            assert row == ("completed",)
