@@ -34,7 +34,7 @@ class SpendingCap:
         """Return *amount* in the cap's unit."""
         if self.unit == "cost" or amount is None:
             return money(amount)
-        return f"{tokens(round(amount))} tokens"
+        return "1 token" if round(amount) == 1 else f"{tokens(round(amount))} tokens"
 
     @property
     def sentence(self) -> str:

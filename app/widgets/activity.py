@@ -38,7 +38,7 @@ are finished by then."""
 ELSEWHERE = Content.assemble(
     ("◐", "$tone-accent"),
     " Another opencode-py is working here",
-    ("  read-only until it is done; /fork continues in a copy", "$tone-muted"),
+    ("  read-only; /fork continues in a copy", "$tone-muted"),
 )
 MIN_STATUS_CELLS = 20
 """Cells for what is running below which the hint how to stop it is left out."""
