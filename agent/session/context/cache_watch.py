@@ -36,8 +36,8 @@ EXCERPT = 60
 COMPACTED = "the conversation was compacted"
 
 ADVICE: dict[CacheMissCause, str] = {
-    "tools": "MCP servers and plugins whose tools change cause this.",
-    "system": "Instructions or a mode that change between messages cause this.",
+    "tools": "MCP servers and plugins whose tools change, and plan mode, cause this.",
+    "system": "Changing to an agent with a prompt of its own causes this.",
     "history": "Undo, shortened tool output and compaction cause this.",
     "model": "Each model has its own cache.",
     "effort": "Each effort has its own cache.",
@@ -47,7 +47,7 @@ ADVICE: dict[CacheMissCause, str] = {
 }
 WARNING = (
     "The prompt cache was missed {times} times because {cause}: {lost} tokens were "
-    "processed again{price}. {advice} /context shows the last one."
+    "processed again{price}. {advice} /history shows each one."
 )
 
 
