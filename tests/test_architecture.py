@@ -81,6 +81,31 @@ def test_docstrings_name_the_thing(trees: dict[Path, ast.Module]) -> None:
     assert not riddles
 
 
+NAMED = re.compile(r"``((?:agent|app)(?:\.\w+)+)")
+
+
+def test_modules_named_in_the_code_exist() -> None:
+    """Each name between double backquotes is a module, a package, or a name in one."""
+    unknown = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in SOURCES
+        for name in NAMED.findall(path.read_text("utf-8"))
+        if not _exists(name)
+    ]
+    assert not unknown
+
+
+def _exists(name: str) -> bool:
+    place = ROOT
+    for at, part in enumerate(parts := name.split(".")):
+        place /= part
+        if (file := place.with_suffix(".py")).is_file():
+            return all(re.search(rf"\b{one}\b", file.read_text("utf-8")) for one in parts[at + 1 :])
+        if not place.is_dir():
+            return part in place.with_name("__init__.py").read_text("utf-8")
+    return True
+
+
 def test_rules_are_stated_in_words() -> None:
     """No reference to a numbered document that the repository does not contain."""
     pages = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("tests/**/*.py")]

@@ -217,6 +217,28 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+NOTES = [
+    *sorted(DOCS.glob("design/*.md")),
+    *(DOCS / "architecture.md", ROOT / "CONTRIBUTING.md", ROOT / "AGENTS.md"),
+]
+SOURCE_NAME = re.compile(r"(?:[\w*]+/)*[\w*]+\.(?:py|tcss|toml|sh)|(?:[\w*]+/)+")
+
+
+@pytest.mark.parametrize("page", NOTES, ids=lambda page: page.name)
+def test_files_named_in_the_notes_exist(page: Path) -> None:
+    """Each is named by the end of its path; ``x.py`` represents a new file."""
+    named = {name for name in SPAN.findall(page.read_text("utf-8")) if SOURCE_NAME.fullmatch(name)}
+    folders = [ROOT / name for name in ("agent", "app", "bench", "docs", "snapshots", "tests")]
+    every = [*ROOT.glob("*.*"), *(path for each in folders for path in each.rglob("*"))]
+    known = {f"/{path.relative_to(ROOT)}{'/' * path.is_dir()}" for path in (*folders, *every)}
+    assert not [
+        name
+        for name in named
+        if not re.search(r"\b(x|test_x)\.py|^(build|node_modules)/", name)
+        and not any(fnmatch.fnmatch(path, f"*/{name}") for path in known)
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_headings(page: Path) -> None:
     text = page.read_text("utf-8").replace("\n", " ")
