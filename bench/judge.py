@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agent.mcp.tool import arguments_text, mcp_need
-from agent.permission.judging import reason_to_ask
+from agent.permission.judge_limits import reason_to_ask
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
 from agent.permission.sandbox_policy.command_policy import grant_of
 from agent.permission.shell.analysis import Case as RuleCase

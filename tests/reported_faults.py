@@ -477,6 +477,6 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/tui/test_type_ahead.py::test_a_visible_dialog_is_put_aside_even_while_the_user_types",
     ),
     "--plain printed no output of a user's command": (
-        "app/plain/test_plain.py::test_a_command_of_the_users_runs",
+        "app/plain/test_console.py::test_a_command_of_the_users_runs",
     ),
 }

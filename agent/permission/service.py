@@ -19,7 +19,7 @@ from agent.permission.decision_records import (
     denial_error,
     refusal,
 )
-from agent.permission.judging import Judge, reason_to_ask
+from agent.permission.judge_limits import Judge, reason_to_ask
 from agent.permission.read_rules import ReadRules
 from agent.permission.rules import (
     ALLOWED_BY_NAME,

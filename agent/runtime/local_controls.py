@@ -27,7 +27,7 @@ from agent.runtime.folder_controls import (
     Skill,
     SpendingState,
 )
-from agent.runtime.goal_command import goal_command, loop_command
+from agent.runtime.goal_and_loop import goal_command, loop_command
 from agent.runtime.runtime import Runtime
 from agent.session.fallback import FallbackState
 from agent.session.review.context_usage import ContextUsage

@@ -2,7 +2,7 @@
 
 It reads the user's latest prompts and the call as the analysis sees it. Text of the call is data in
 a JSON object, and only a response of exactly one form allows anything; everything else asks the
-user. The calls that no judge can allow never get here (``agent.permission.judging``).
+user. The calls that no judge can allow never get here (``agent.permission.judge_limits``).
 """
 
 import asyncio

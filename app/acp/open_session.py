@@ -23,7 +23,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.runtime.goal_command import goal_command, loop_command
+from agent.runtime.goal_and_loop import goal_command, loop_command
 from agent.runtime.merging import (
     REMOVE,
     changes_text,

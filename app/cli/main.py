@@ -205,7 +205,7 @@ def _open(arguments: "argparse.Namespace") -> int:
 
     pause_gc()  # until ``load_runtime`` has loaded the agent package
     if launch.plain or os.environ.get("TERM") == "dumb":  # it knows no escape sequences
-        from app.plain.plain import run_plain  # the line-based front end
+        from app.plain.console import run_plain  # the line-based front end
 
         return run_plain(launch, os.environ)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

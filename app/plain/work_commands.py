@@ -37,7 +37,7 @@ async def new(console: Console, argument: str) -> None:
 
 
 async def goal(console: Console, argument: str) -> None:
-    from agent.runtime.goal_command import goal_command  # loads the agent package
+    from agent.runtime.goal_and_loop import goal_command  # loads the agent package
 
     given = (console.session, argument, console.ensure_session, console.model)
     if sentence := await goal_command(console.runtime, *given):
@@ -48,7 +48,7 @@ async def goal(console: Console, argument: str) -> None:
 
 
 async def loop(console: Console, argument: str) -> None:
-    from agent.runtime.goal_command import loop_command  # loads the agent package
+    from agent.runtime.goal_and_loop import loop_command  # loads the agent package
 
     sentence = await loop_command(
         console.runtime, console.session, argument, console.ensure_session

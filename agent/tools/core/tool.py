@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from agent.files import FileTracker
-from agent.permission.judging import Judge
+from agent.permission.judge_limits import Judge
 from agent.permission.read_rules import ReadRules
 from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn

@@ -1,1 +1,4 @@
-"""Files for tools: paths, text, pages, changes, patches, attachments."""
+"""Files for tools: paths, text, pages, changes, patches, attachments.
+
+``agent.files`` reads and replaces the files themselves.
+"""

@@ -4,7 +4,7 @@ import pytest
 
 from app.actions import actions
 from app.plain.commands import SCREEN_ONLY, find_plain
-from app.plain.plain import help_text
+from app.plain.console import help_text
 
 IN_THE_LOOP = {"help", "resume", "continue", "exit", "quit", "q"}
 """Commands that the conversation itself handles."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.plain.plain import StdinLines
+from app.plain.console import StdinLines
 
 
 def lines(*texts: str | None, types: bool) -> StdinLines:

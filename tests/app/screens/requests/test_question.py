@@ -8,7 +8,7 @@ from textual.app import App
 
 from agent.records.messages import ToolPart
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.plain.plain import parse_question_reply
+from app.plain.console import parse_question_reply
 from app.screens.requests.question import QuestionScreen
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs

@@ -12,7 +12,7 @@ import pytest
 from agent.permission.trust.project_files import ProjectFindings, ProjectProgram
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
-from app.plain.plain import StdinLines, ask_trust
+from app.plain.console import StdinLines, ask_trust
 from app.plain.printer import Printer
 from app.screens.requests.trust import TrustScreen
 from tests.app.conftest import Running, Starter

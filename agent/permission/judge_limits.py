@@ -1,5 +1,5 @@
-"""The calls that a judge can allow in the ``judge`` permission mode, and those that only the user
-can: decided by what the analysis found, never by the judge."""
+"""The limits of the judge: the calls that it can allow in the ``judge`` permission mode, and those
+that only the user can. What the analysis found decides, never the judge."""
 
 import os.path
 from collections.abc import Iterator, Sequence
