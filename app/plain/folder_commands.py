@@ -90,13 +90,16 @@ async def remember(console: Console, argument: str) -> None:
 
 async def _write_lines(console: Console, lines: Mapping[str, MemoryOrigin]) -> None:
     """Show the change that adds *lines* to the instructions, and write it if the user agrees."""
-    from app.widgets.permission_subject import plain_text  # loads Textual
+    from app.actions.instructions import NOTHING_WRITTEN  # loads Textual
+    from app.widgets.permission_subject import plain_text
 
     request = await controls_of(console).draft_memory(tuple(lines))
     console.say("\n".join(plain_text(request.blocks)))
     if (await console.ask("Write this? yes or no")).strip().lower() in {"y", "yes"}:
         name = await controls_of(console).write_memory(request, PermissionReply("once"), lines)
         console.say(f"Added to {name}.")
+    else:
+        console.say(NOTHING_WRITTEN)
 
 
 async def memory(console: Console, argument: str) -> None:

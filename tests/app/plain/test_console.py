@@ -152,6 +152,21 @@ def test_the_session_is_forked_pinned_and_shown(
     assert "Use tabs." in (installed.project / "AGENTS.md").read_text()
 
 
+def test_memory_is_written_only_after_a_yes(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    proposed = answer(Text("- Use pnpm\n- Tests take long\n- A wrong fact"))
+    scripted.server.script(answer(Text("Fine.")), proposed, proposed)
+    propose = "/memory propose\ny\nTests take long on Windows\nn\n"
+    printed = plain(installed, f"go\n{propose}no\n/memory\n{propose}yes\n/memory\n/exit\n")
+    before, _, after = printed.partition("Nothing was written.")
+    assert "y keeps it, n skips it, other text replaces it" in before
+    assert "Nothing is remembered yet." in after.partition("Added to AGENTS.md.")[0]
+    text = (installed.project / "AGENTS.md").read_text()
+    assert text.endswith("- Use pnpm\n- Tests take long on Windows\n")
+    assert "edited and accepted by you" in " ".join(after.split())
+
+
 def test_a_command_of_the_users_runs(installed: InstalledProgram, scripted: ServerThread) -> None:
     printed = plain(installed, "!printf 'one\\n\\033[31mtwo\\033[0m\\n'; seq 3000\n!exit 3\n")
     assert "one\ntwo\n1\n2\n" in printed
