@@ -244,21 +244,20 @@ class RemoteUndo(Undo):
         return ()
 
 
+@frozen
 class RemoteShell(UserShell):
     """Runs the user's shell commands where the server runs."""
 
-    def __init__(self, services: TurnServices, runner: Runner, sessions: "RemoteSessions") -> None:
-        super().__init__(services, runner, sessions.repository)
-        self._sessions = sessions
+    sessions: "RemoteSessions"
 
     async def start(
         self, session_id: str, command: str, *, timeout: int | None = None, by_user: bool = True
     ) -> str:
         if not by_user:  # the server would run it as the user's own
             raise NothingToDo(NOT_THERE)
-        if not isinstance(self._sessions.status(session_id), Idle):
+        if not isinstance(self.sessions.status(session_id), Idle):
             raise SessionBusy(BUSY)
-        self._sessions.send(f"/session/{session_id}/shell", {"agent": "build", "command": command})
+        self.sessions.send(f"/session/{session_id}/shell", {"agent": "build", "command": command})
         return ""
 
 
@@ -331,7 +330,7 @@ class RemoteSessions(SessionService):
             connection,
             mirror,
         )
-        self._user_shell = RemoteShell(services, self._runner, self)
+        self._user_shell = RemoteShell(services, self._runner, repository, self)
         self._compaction = RemoteCompaction(
             services.store, self._runner, self, takes_focus=takes_focus
         )
