@@ -248,15 +248,8 @@ class Pipeline:
 
         The ``ask`` of *context* is replaced by one whose requests belong to this call.
         """
-        asking = PermissionContext(
-            session_id=context.session_id,
-            root_id=context.root_id,
-            message_id=context.message_id,
-            call_id=context.call_id,
-            agent=context.agent,
-            callers=context.callers,
-            tool=call.name,
-            folder=context.directory,
+        asking = replace(
+            context.asking(call.name),
             on_request=observer.on_request,
             on_judging=observer.on_judging,
             on_decision=observer.on_decision,

@@ -6,7 +6,7 @@ So a folder, an image or a notebook comes out as it does for the model, and the 
 from dataclasses import replace
 
 from agent.files import FileTracker
-from agent.permission.service import PermissionContext, PermissionService
+from agent.permission.service import PermissionService
 from agent.provider.client import ModelInfo
 from agent.records.blocks import Block
 from agent.records.errors import PermissionRejected, ToolError
@@ -95,15 +95,7 @@ class MentionReader:
     async def _ask_permission(
         self, mention: Mention, needs: tuple[PermissionNeed, ...], context: ToolContext
     ) -> None:
-        asker = PermissionContext(
-            session_id=context.session_id,
-            root_id=context.root_id,
-            message_id=context.message_id,
-            call_id=context.call_id,
-            agent=context.agent,
-            tool="read",
-            folder=context.directory,
-        )
+        asker = context.asking("read")
         reads = tuple(need for need in needs if need.permission == "read")
         try:
             if mention.server:  # the user named it; a deny still applies

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
 from agent.files import FileTracker
 from agent.permission.judge_limits import Judge
 from agent.permission.read_rules import ReadRules
+from agent.permission.service import PermissionContext
 from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn
 from agent.records.blocks import Block, ToolLabel
@@ -215,6 +216,19 @@ class ToolContext:
 
     on_terminal: Callable[[str], None] = field(default=lambda _: None)
     """Called with the id of the editor's terminal that the call runs in."""
+
+    def asking(self, tool: str) -> PermissionContext:
+        """Return the context of permission requests for a call of *tool*."""
+        return PermissionContext(
+            session_id=self.session_id,
+            root_id=self.root_id,
+            message_id=self.message_id,
+            call_id=self.call_id,
+            agent=self.agent,
+            callers=self.callers,
+            tool=tool,
+            folder=self.directory,
+        )
 
 
 @frozen
