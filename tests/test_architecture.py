@@ -48,6 +48,12 @@ def test_no_test_module_imports_another() -> None:
     assert not found
 
 
+def test_folders_of_tests_mirror_the_packages() -> None:
+    tests = [*ROOT.glob("tests/agent/**/test_*.py"), *ROOT.glob("tests/app/**/test_*.py")]
+    folders = {path.parent.relative_to(ROOT / "tests") for path in tests}
+    assert not [str(folder) for folder in folders if not (ROOT / folder).is_dir()]
+
+
 def test_no_module_is_a_catch_all() -> None:
     assert not [path for path in SOURCES if path.stem in {"utils", "util", "helpers", "misc"}]
 
