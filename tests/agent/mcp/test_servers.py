@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from agent.mcp.records import Server
-from agent.process.tree import descendants
 from agent.records.blocks import ImageBlock, TextBlock
 from agent.records.errors import InvalidArguments, ToolError
 from agent.tools.core.tool import Result
 from tests.agent.mcp.mcp_harness import ENVIRONMENT, GUARD, context, open_mcp, raw, workshop
+from tests.support.processes import living
 
 
 async def test_the_tools_of_a_server_are_registered(tmp_path: Path) -> None:
@@ -58,12 +58,12 @@ async def test_a_failing_server_does_not_affect_the_others(tmp_path: Path) -> No
 
 async def test_no_process_of_a_server_is_left(tmp_path: Path) -> None:
     """Also of one that ignores the end of its input."""
-    before = {info.pid for info in descendants()}
+    before = living()
     async with open_mcp(tmp_path, workshop(), raw("silent"), start=False) as mcp:
         mcp.service.start()
         await mcp.connected("shop")
-        await mcp.until(lambda: len({i.pid for i in descendants()} - before) >= 2)
-    assert not [i for i in descendants() if i.pid not in before and not i.zombie]
+        await mcp.until(lambda: len(living() - before) >= 2)
+    assert living() <= before
 
 
 async def test_a_bad_schema_excludes_one_tool_only(tmp_path: Path) -> None:

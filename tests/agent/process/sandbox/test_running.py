@@ -12,7 +12,7 @@ from agent.process import Capture, Command, SpillStore, child_environment, kill_
 from agent.process.run import FinishedCommand
 from agent.process.tree import descendants
 from tests.agent.process.sandbox.conftest import Trial
-from tests.support.terminal import read_of
+from tests.support.processes import living
 
 
 @pytest.fixture(autouse=True)
@@ -55,21 +55,15 @@ async def test_a_command_gets_the_polite_signal_first(trial: Trial) -> None:
 
 
 async def test_a_timeout_ends_everything(trial: Trial) -> None:
-    before = {info.pid for info in descendants() if not info.zombie}
+    before = living()
     script = "trap '' TERM; setsid sleep 60 & (setsid sh -c 'sleep 60' &); sleep 60"
     done = await finish(trial, script, timeout=0.5)
     assert done.timed_out
-    kept = {info.pid for info in descendants() if not info.zombie} - before
-    assert all(is_resident(pid) for pid in kept)
-
-
-def is_resident(pid: int) -> bool:
-    """Return whether *pid* is the process that starts sandboxes."""
-    return b"\0serve\0" in read_of(pid, "cmdline")
+    assert living() <= before
 
 
 async def test_a_cancel_ends_everything(trial: Trial) -> None:
-    before = {info.pid for info in descendants() if not info.zombie}
+    before = living()
     fifo = trial.project / "ready"
     os.mkfifo(fifo)
     task = asyncio.create_task(finish(trial, "echo > ready; sleep 60 & sleep 60"))
@@ -77,8 +71,7 @@ async def test_a_cancel_ends_everything(trial: Trial) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    kept = {info.pid for info in descendants() if not info.zombie} - before
-    assert all(is_resident(pid) for pid in kept)
+    assert living() <= before
 
 
 async def test_a_background_process_continues(trial: Trial) -> None:
