@@ -60,7 +60,7 @@ release: $(DEV)
 # on another Python: each in an environment of its own.
 OTHER ?= tests/test_launcher.py tests/test_packaging.py tests/docs \
 	$(addprefix tests/app/,server text widgets) \
-	$(addprefix tests/agent/,config mcp records store transfer)
+	$(addprefix tests/agent/,config mcp provider/transport records store transfer)
 test-lowest:
 	$(MAKE) unit VENV=.venv-lowest LOCK=requirements-lowest.lock HASHES= TESTS="$(OTHER)"
 
