@@ -5,6 +5,8 @@ import base64
 import contextlib
 import os
 import stat
+import sys
+import threading
 from pathlib import Path
 
 import httpx2
@@ -440,3 +442,21 @@ async def test_a_credential_is_not_read_under_another_name_of_the_file(
     (served.home / ".netrc").write_text("text")
     (served.project / "same.txt").hardlink_to(served.home / ".netrc")
     await served.call("GET", "/file/content?path=same.txt", status=403)
+
+
+async def test_a_search_blocks_no_other_request(served: Served) -> None:
+    """It looks for other names of a file that has several: that can read many folders."""
+    folder = served.project / "inner"
+    folder.mkdir()
+    (folder / "a.txt").write_text("needle\n")
+    (folder / "b.txt").hardlink_to(folder / "a.txt")
+    threads: list[int] = []
+
+    def note(event: str, words: tuple[object, ...]) -> None:
+        if event == "os.scandir" and words[0] == str(folder):
+            threads.append(threading.get_ident())
+
+    sys.addaudithook(note)  # it stays; no other test reads this folder
+    assert len(await served.call("GET", "/find?pattern=needle")) == 2
+    assert threads
+    assert threading.get_ident() not in threads
