@@ -11,8 +11,9 @@ matches decides, within what its source can say:
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from agent.permission.patterns import (
     expand_home,
@@ -393,7 +394,19 @@ def _by(rule: Rule) -> str:
     return f"{verb} by {rule.permission} `{rule.pattern}` ({rule.source})"
 
 
+_POSSIBLE: Mapping[str, str] = MappingProxyType(
+    {
+        "bash": "could change files or use the network",
+        "edit": "writes this file",
+        "read": "reads this file",
+        "webfetch": "uses the network",
+    }
+)
+"""The effect of calls that have no reason of their own, by permission."""
+
+
 def _unruled(need: PermissionNeed, action: Action) -> str:
+    """Return the reason for *action* where no rule decides."""
     if action != "allow":
-        return "no rule allows it"
+        return need.possible or _POSSIBLE.get(need.permission, "could have any effect")
     return "only reads" if need.permission in {"bash", "read"} else "allowed by default"

@@ -40,7 +40,7 @@ from agent.permission.sandbox_policy.command_policy import (
 )
 from agent.records.blocks import Block
 from agent.records.decisions import Decision, Verdict
-from agent.records.errors import PermissionRejected
+from agent.records.errors import REJECTED, REJECTED_SAYING, PermissionRejected
 from agent.records.events import PermissionAsked, PermissionModeChanged, PermissionReplied
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
@@ -514,10 +514,8 @@ class PermissionService:
 
 def _rejection_error(comment: str) -> PermissionRejected:
     if comment:
-        return PermissionRejected(
-            f"The user rejected this call and said: {comment}", feedback=comment
-        )
-    return PermissionRejected("The user rejected this call.")
+        return PermissionRejected(f"{REJECTED_SAYING}{comment}", feedback=comment)
+    return PermissionRejected(REJECTED)
 
 
 def _allow_by_mode(record: PermissionRequest, context: PermissionContext) -> PermissionReply:

@@ -44,6 +44,9 @@ class PermissionNeed:
     """The text for users; "" for the pattern itself."""
     reason: str = ""
     """The reason for asking ("writes build.log")."""
+    possible: str = field(default="", compare=False)
+    """The effect that the call could have ("could change files"): shown where there is no reason,
+    and no rule decides."""
     default_action: Action = "ask"
     """The action if no explicit rule matches, which a default rule can tighten: ``allow`` for a
     command proven read-only, ``ask`` for everything else."""

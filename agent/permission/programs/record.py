@@ -405,6 +405,10 @@ class Program(Command):
     """Words after its name with which it uses the network, this machine's included, and ``*`` if
     every use does. A program with the effect ``network`` needs none."""
 
+    runs_project: str = ""
+    """Words after its name with which it runs code of the project, such as its tests or its build,
+    and ``*`` if every use does."""
+
     builtin: bool = False
 
     changes_shell: bool = False

@@ -261,7 +261,7 @@ def evaluate_case(case: Case) -> CaseVerdict:
             continue
         one = evaluate(need, case.rules)
         if known is None and one.action == "allow" and need.pattern.strip():
-            one = EvaluatedNeed(need, "ask", "no rule allows it")
+            one = EvaluatedNeed(need, "ask", "only reads, but no rule allows it")
         evaluated.append(one)
     actions: list[Action] = ["allow", *(one.action for one in evaluated)]
     return CaseVerdict(

@@ -31,6 +31,7 @@ from agent.permission.programs.builtin_effects import (
 from agent.permission.programs.inner_commands import Inner, find_actions
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import named_options
+from agent.permission.programs.possible_effects import RUNS_ANOTHER, possible_effect
 from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.scripts import embedded_texts
@@ -245,7 +246,9 @@ class Commands:
             need.default_action == "allow" for need in needs[start:]
         )
         if start and not proven:
-            needs[start - 1] = replace(needs[start - 1], default_action="ask")
+            needs[start - 1] = replace(
+                needs[start - 1], default_action="ask", possible=RUNS_ANOTHER
+            )
 
     def _enter_folders(self, known: Program, call: SimpleCommand) -> SimpleCommand:
         """Return *call* without its options that change the folder, in that folder: ``git -C web
@@ -291,6 +294,7 @@ class Commands:
                 named=() if reason else named_options(UNKNOWN, call.words),
                 shown=call.source,
                 reason=reason,
+                possible=possible_effect(None, call.words[1:]),
                 strict="unknown" if reason else "",
                 aliases=distinct_aliases(
                     text, [*name_aliases(base, call), *self._embedded_commands(call, None, reason)]
@@ -415,7 +419,6 @@ class Commands:
         proven = proven and not why
         if known.syntax == "git":
             proven = self._note_git(call, proven=proven)
-        text = call.text
         folder = self.found.folder_of(call.dirs)
         offered = None if reason else self._always(base, known, call, inner, actions)
         destructive = destroys(known, arguments)
@@ -423,21 +426,22 @@ class Commands:
         self.found.add(
             PermissionNeed(
                 "bash",
-                text,
+                call.text,
                 always=pattern_in(folder, offered),
                 same=call.same,
-                words="" if call.written else call.marked(text),
+                words="" if call.written else call.marked(call.text),
                 folder=folder,
                 named=() if proven or reason or actions else named_words(known, call.words),
                 shown=call.source,
                 reason=_with_effects(why, base, destructive=destructive, network=network),
+                possible=possible_effect(known, arguments, reading, inner, *actions),
                 default_action="allow" if proven else "ask",
                 destructive=destructive,
                 incidental=proven and (base == "cd" or (base == "cat" and not arguments)),
                 network=network,
                 strict="unknown" if reason else "",
                 aliases=(
-                    *all_aliases(base, known, call, text),
+                    *all_aliases(base, known, call, call.text),
                     *self._embedded_commands(call, inner, reason),
                 ),
                 runs=call.word_by_word if reason and not followed else "",

@@ -14,17 +14,24 @@ _COMPILER_OPTIONS = (
 
 PROGRAMS = (
     Program(
-        "actionlint ava bandit basedpyright biome clang-format clang-tidy codespell coverage "
-        "esbuild flake8 golangci-lint golint hadolint isort jest ktlint markdownlint mocha nox "
-        "oxlint parcel phpstan phpunit pre-commit prettier psalm pyright pytest rollup rspec "
-        "rubocop rustfmt scalafmt shellcheck shfmt staticcheck stylelint swiftlint vite vitest "
-        "webpack yamllint",
+        "actionlint bandit basedpyright biome clang-format clang-tidy codespell esbuild flake8 "
+        "golangci-lint golint hadolint isort ktlint markdownlint oxlint phpstan prettier psalm "
+        "pyright rubocop rustfmt scalafmt shellcheck shfmt staticcheck stylelint swiftlint "
+        "yamllint",
         always=1,
     ),
-    Program("ant astro buf cordova expo gatsby ionic next nuxt protoc rebar3 vue", always=2),
+    Program(
+        "ava coverage jest mocha nox parcel phpunit pre-commit pytest rollup rspec vite vitest "
+        "webpack",
+        always=1,
+        runs_project="*",
+    ),
+    Program("ant astro cordova expo gatsby ionic next nuxt rebar3 vue", always=2, runs_project="*"),
+    Program("buf protoc", always=2),
     Program("artisan", always=2, options=_PHP_SITE_OPTIONS, code_runners="tinker"),
     Program(
         "bazel buck2",
+        runs_project="build run test",
         always=2,
         unrated="--output_base --output_user_root --bazelrc --isolation-dir",
     ),
@@ -45,16 +52,18 @@ PROGRAMS = (
     Program("ctags", writes="-f -o", loads="--options"),
     Program(
         "ctest",
+        runs_project="*",
         always=1,
         clusters=False,
         loads="--script",
         code="-S",
         options=(Option("--build-and-test", effect="execute"),),
     ),
-    Program("dart flutter", always=2, unrated="-d --device-id --packages"),
+    Program("dart flutter", runs_project="run test", always=2, unrated="-d --device-id --packages"),
     Program("dev", subcommands=(Command("exec", wrapper=Wrapper()),)),
     Program(
         "dotnet",
+        runs_project="build run test watch",
         network="add nuget restore run tool watch workload",
         always=2,
         unrated="--roll-forward --fx-version --additionalprobingpath",
@@ -71,6 +80,7 @@ PROGRAMS = (
     Program("eslint", always=1, writes="--output-file -o", loads="--rulesdir"),
     Program(
         "go",
+        runs_project="generate run test",
         network="get install mod",
         always=2,
         clusters=False,
@@ -82,12 +92,14 @@ PROGRAMS = (
     ),
     Program(
         "gradle",
+        runs_project="*",
         always=2,
         unrated="-p --project-dir -g -P -D -x --gradle-user-home --max-workers --console",
         executes="-b --build-file -c --settings-file -I --init-script",
     ),
     Program(
         "gradlew",
+        runs_project="*",
         always=2,
         unrated="-p --project-dir -b --build-file -c --settings-file -g -I -P -D -x "
         "--gradle-user-home --init-script --max-workers --console",
@@ -96,15 +108,17 @@ PROGRAMS = (
     Program("javac", clusters=False, loads="-processorpath", executes="-processor -J"),
     Program(
         "just",
+        runs_project="*",
         always=2,
         unrated="--set --color --dotenv-path",
         folders="-d --working-directory",
         executes="-f --justfile --shell",
     ),
     Program("ld", clusters=False, loads="--plugin -plugin"),
-    Program("lein", always=2, code_runners="exec repl run"),
+    Program("lein", runs_project="*", always=2, code_runners="exec repl run"),
     Program(
         "make",
+        runs_project="*",
         always=2,
         version="--version -V",
         syntax="make",
@@ -118,12 +132,14 @@ PROGRAMS = (
     Program("meson", always=1, unrated="-f -j -k -l", folders="-C"),
     Program(
         "mix",
+        runs_project="compile phx.server test",
         network="deps.get deps.update hex.publish phx.server",
         always=2,
         code_runners="eval run",
     ),
     Program(
         "mvn",
+        runs_project="*",
         network="dependency:resolve dependency:go-offline deploy install",
         always=2,
         clusters=False,
@@ -131,8 +147,8 @@ PROGRAMS = (
         executes="-s --settings -gs",
         may_execute="--global-settings",
     ),
-    Program("ng", always=2, groups="generate"),
-    Program("ninja", always=1, unrated="-f -j -k -l", folders="-C"),
+    Program("ng", runs_project="build serve test", always=2, groups="generate"),
+    Program("ninja", runs_project="*", always=1, unrated="-f -j -k -l", folders="-C"),
     Program("nodemon", elsewhere="command", code_options="-x"),
     Program("npm-run-all run-p run-s turbowatch", elsewhere="command"),
     Program("pylint", always=1, code="--init-hook", executes="--load-plugins"),
@@ -145,6 +161,7 @@ PROGRAMS = (
     ),
     Program(
         "rake",
+        runs_project="*",
         always=2,
         unrated="-f --rakefile -C --directory -N -I --gemfile --retry",
         executes="-r",
@@ -152,12 +169,21 @@ PROGRAMS = (
     ),
     Program("ruff", always=1, writes="--output-file -o"),
     Program("rustc", writes="-o", executes="-C -Z"),
-    Program("sbt", always=2, runs_code=True),
-    Program("swift", always=2, code_runners="repl run"),
+    Program("sbt", runs_project="*", always=2, runs_code=True),
+    Program("swift", runs_project="build run test", always=2, code_runners="repl run"),
     Program("symfony", always=2, options=_PHP_SITE_OPTIONS, code_runners="console php"),
     Program(
-        "task", always=2, unrated="-t --taskfile -o --output -c --concurrency", folders="-d --dir"
+        "task",
+        runs_project="*",
+        always=2,
+        unrated="-t --taskfile -o --output -c --concurrency",
+        folders="-d --dir",
     ),
-    Program("tox", always=1, subcommands=(Command("exec", wrapper=Wrapper(), texts="-e"),)),
+    Program(
+        "tox",
+        runs_project="*",
+        always=1,
+        subcommands=(Command("exec", wrapper=Wrapper(), texts="-e"),),
+    ),
     Program("wp", always=2, options=_PHP_SITE_OPTIONS, code_runners="eval eval-file shell"),
 )

@@ -16,6 +16,7 @@ PROGRAMS = (
     Program("bash sh", exact=True, version="--version -V", shell_kind="posix"),
     Program(
         "bun",
+        runs_project="run start test",
         network="add create dev i install outdated publish serve start update x",
         always=2,
         interpreter=True,
@@ -34,6 +35,7 @@ PROGRAMS = (
     Program("dash ksh", exact=True, shell_kind="posix"),
     Program(
         "deno",
+        runs_project="run task test",
         network="add cache install publish serve task update",
         always=2,
         interpreter=True,

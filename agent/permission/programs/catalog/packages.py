@@ -85,6 +85,7 @@ PROGRAMS = (
     Program("cabal", always=2, code_runners="exec repl"),
     Program(
         "cargo",
+        runs_project="b bench build c check clippy doc r run t test",
         network="add b build c check clippy doc fetch install login owner publish search update "
         "vendor yank",
         always=2,
@@ -105,6 +106,7 @@ PROGRAMS = (
     ),
     Program(
         "composer",
+        runs_project="run run-script",
         network="create-project install outdated require search update",
         always=2,
         folders="-d --working-dir",
@@ -142,6 +144,7 @@ PROGRAMS = (
     Program("lerna", always=2, options=_NODE_WORKSPACE_OPTIONS, code_runners="exec run"),
     Program(
         "npm",
+        runs_project="restart run run-script start stop t test",
         network="access add audit ci create dev dist-tag exec i init install login org outdated "
         "owner ping preview profile publish search serve start team token up update view whoami x",
         always=2,
@@ -171,6 +174,7 @@ PROGRAMS = (
     ),
     Program(
         "nx",
+        runs_project="*",
         always=2,
         options=_NODE_WORKSPACE_OPTIONS,
         groups="affected generate run run-many",
@@ -218,6 +222,7 @@ PROGRAMS = (
     ),
     Program(
         "pnpm",
+        runs_project="restart run start stop t test",
         network="add audit create dev dlx fetch i import install login outdated preview publish "
         "serve start up update",
         always=2,
@@ -263,7 +268,7 @@ PROGRAMS = (
     ),
     Program("snap", always=2, unrated="--prefix -D --installation", groups="connections refresh"),
     Program("stack", always=2, code_runners="eval exec ghci runghc runhaskell script"),
-    Program("turbo", always=2, options=_NODE_WORKSPACE_OPTIONS, groups="run"),
+    Program("turbo", runs_project="*", always=2, options=_NODE_WORKSPACE_OPTIONS, groups="run"),
     Program(
         "uv",
         network="add install lock publish python sync tool",
@@ -304,6 +309,7 @@ PROGRAMS = (
     ),
     Program(
         "yarn",
+        runs_project="restart run start stop test",
         network="add audit create dev dlx info init install login outdated preview publish serve "
         "start up upgrade",
         always=2,
