@@ -11,76 +11,76 @@ from app.plain import work_commands as work
 from app.plain.command import Command
 
 COMMANDS: Mapping[str, Command] = {
-    "connect": Command("[provider or URL]", "connects a provider or a server", model.connect),
-    "model": Command("[name]", "shows or sets the model", model.model),
-    "models": Command("[word]", "lists the models", model.models),
-    "agent": Command("[name]", "shows or sets the agent", model.agent),
-    "agents": Command("", "lists the agents", model.agents),
-    "mode": Command("[mode]", "shows or sets the permission mode", model.mode),
-    "undo": Command("", "undoes the last message with its changes to files", session.undo),
-    "redo": Command("", "redoes what was undone", session.redo),
-    "cost": Command("", "shows the tokens and the cost of the session", session.cost, ("usage",)),
-    "stats": Command("[days]", "shows usage statistics of all folders", folder.stats),
+    "connect": Command("[provider or URL]", "connect a provider or a server", model.connect),
+    "model": Command("[name]", "show or set the model", model.model),
+    "models": Command("[word]", "list the models", model.models),
+    "agent": Command("[name]", "show or set the agent", model.agent),
+    "agents": Command("", "list the agents", model.agents),
+    "mode": Command("[mode]", "show or set the permission mode", model.mode),
+    "undo": Command("", "undo the last message with its changes to files", session.undo),
+    "redo": Command("", "redo what was undone", session.redo),
+    "cost": Command("", "show the tokens and the cost of the session", session.cost, ("usage",)),
+    "stats": Command("[days]", "show usage statistics of all folders", folder.stats),
     "compact": Command(
-        "[what to preserve]", "compacts the session", session.compact, ("summarize",)
+        "[what to preserve]", "compact the session", session.compact, ("summarize",)
     ),
-    "rename": Command("title", "renames the session", session.rename),
-    "history": Command("", "prints the session in full", session.history, ("timeline", "rewind")),
+    "rename": Command("title", "rename the session", session.rename),
+    "history": Command("", "print the session in full", session.history, ("timeline", "rewind")),
     "export": Command(
-        "[file]", "writes the session to a file (.md, .html or .json)", session.export
+        "[file]", "write the session to a file (.md, .html or .json)", session.export
     ),
-    "delete": Command("[ID]", "deletes a session", session.delete),
-    "todo": Command("", "shows the agent's to-do list", session.todo, ("todos",)),
-    "mcp": Command("", "shows the MCP servers", folder.servers, ("mcps",)),
-    "effort": Command("level", "sets how much the model reasons", model.effort, ("variants",)),
-    "fork": Command("", "forks the session", session.fork),
-    "pin": Command("[number]", "lists messages, or pins or unpins one", session.pin, ("unpin",)),
+    "delete": Command("[ID]", "delete a session", session.delete),
+    "todo": Command("", "show the agent's to-do list", session.todo, ("todos",)),
+    "mcp": Command("", "show the MCP servers", folder.servers, ("mcps",)),
+    "effort": Command("level", "set how much the model reasons", model.effort, ("variants",)),
+    "fork": Command("", "fork the session", session.fork),
+    "pin": Command("[number]", "list messages, or pin or unpin one", session.pin, ("unpin",)),
     "permissions": Command(
-        "[number]", "lists the rules, or revokes one", folder.permissions, ("rules",)
+        "[number]", "list the rules, or revoke one", folder.permissions, ("rules",)
     ),
-    "trust": Command("", "reviews the trust in this folder", folder.trust),
-    "status": Command("", "shows the folder, the sandbox and the settings", folder.status),
-    "context": Command("", "shows context usage", session.context),
+    "trust": Command("", "review the trust in this folder", folder.trust),
+    "status": Command("", "show the folder, the sandbox and the settings", folder.status),
+    "context": Command("", "show context usage", session.context),
     "fallback": Command(
-        "[ask, auto, off or retry]", "shows the models that continue when one fails", model.fallback
+        "[ask, auto, off or retry]", "show the models that continue when one fails", model.fallback
     ),
     "budget": Command(
-        "[session or day] [amount or off]", "shows or sets spending caps", session.budget
+        "[session or day] [amount or off]", "show or set spending caps", session.budget
     ),
     "instructions": Command(
-        "", "lists the loaded instructions and skills", folder.instructions, ("skills",)
+        "", "list the loaded instructions and skills", folder.instructions, ("skills",)
     ),
     "memory": Command(
-        "[propose]", "shows the memory file, or lets the agent propose lines", folder.memory
+        "[propose]", "show the memory file, or let the agent propose lines", folder.memory
     ),
-    "remember": Command("line", "adds a line to the project's instructions", folder.remember),
-    "init": Command("[what matters]", "creates AGENTS.md for this project", folder.init),
+    "remember": Command("line", "add a line to the project's instructions", folder.remember),
+    "init": Command("[what matters]", "create AGENTS.md for this project", folder.init),
     "btw": Command(
-        "question", "asks a side question (not saved to the session)", session.quick_question
+        "question", "ask a side question (not saved to the session)", session.quick_question
     ),
-    "import": Command("file", "opens an exported session", session.import_session),
-    "subagents": Command("", "lists the sub-agents of the session", session.subagents),
-    "shells": Command("[ID]", "lists background commands, or ends one", work.shells, ("bashes",)),
-    "shell": Command("command", "runs a command, as !COMMAND does", work.shell),
+    "import": Command("file", "open an exported session", session.import_session),
+    "subagents": Command("", "list the sub-agents of the session", session.subagents),
+    "shells": Command("[ID]", "list background commands, or end one", work.shells, ("bashes",)),
+    "shell": Command("command", "run a command, as !COMMAND does", work.shell),
     "lsp": Command(
-        "", "shows language servers and formatters", folder.language_servers, ("formatters",)
+        "", "show language servers and formatters", folder.language_servers, ("formatters",)
     ),
     "new": Command(
         "[--worktree [name] or --main] [prompt]",
-        "starts over, perhaps in a worktree",
+        "start over, perhaps in a worktree",
         work.new,
         ("clear",),
     ),
-    "sessions": Command("", "lists the sessions of this folder", session.sessions),
+    "sessions": Command("", "list the sessions of this folder", session.sessions),
     "goal": Command(
-        "goal --check command, or pause, resume, stop", "works until a check passes", work.goal
+        "goal --check command, or pause, resume, stop", "work until a check passes", work.goal
     ),
-    "loop": Command("10m prompt", "repeats a prompt at an interval", work.loop),
+    "loop": Command("10m prompt", "repeat a prompt at an interval", work.loop),
     "merge": Command(
-        "[name] [merge, squash, patch or remove]", "merges or removes a worktree", work.merge
+        "[name] [merge, squash, patch or remove]", "merge or remove a worktree", work.merge
     ),
     "review": Command(
-        "[turn, session, branch NAME or pr NUMBER]", "prints changes", work.review, ("diff",)
+        "[turn, session, branch NAME or pr NUMBER]", "print changes", work.review, ("diff",)
     ),
 }
 """The commands by name, without the slash."""

@@ -170,7 +170,9 @@ async def budget(console: Console, argument: str) -> None:
     if argument:
         console.say(await controls_of(console).set_cap(argument, console.ensure_session))
     else:
-        console.say(spending_page(await controls_of(console).spending(session_id))(WIDTH).plain)
+        name_of = console.runtime.catalog.access.display_name
+        page = spending_page(await controls_of(console).spending(session_id), name_of)
+        console.say(page(WIDTH).plain)
 
 
 async def quick_question(console: Console, argument: str) -> None:
