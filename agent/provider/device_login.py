@@ -20,7 +20,6 @@ GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 
 HEADERS = {
     "accept": "application/json",
-    "accept-encoding": "identity",
     "content-type": "application/json",
     "user-agent": "opencode-py",
 }

@@ -162,6 +162,12 @@ class ToolStopped(ToolError):
     pass
 
 
+REJECTED = "The user rejected this call."
+REJECTED_SAYING = "The user rejected this call and said: "
+QUESTION_CLOSED = "The user closed the question without an answer."
+"""What the model reads of a call that the user did not want."""
+
+
 class PermissionRejected(OpencodePyError):
     """A rejected tool call.
 

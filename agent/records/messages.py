@@ -60,7 +60,7 @@ class CacheMiss:
     def sentence(self) -> str:
         """The miss in a sentence."""
         price = f" ({money(self.cost)})" if self.cost is not None else ""
-        detail = f": {self.detail}" if self.detail else ""
+        detail = f" ({self.detail})" if self.detail else ""
         return (
             f"{tokens(self.lost)} tokens were processed again{price}: {CAUSES[self.cause]}{detail}."
         )

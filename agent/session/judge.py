@@ -222,16 +222,10 @@ def parse_verdict(response: str, model: str, call: str, prompts: Sequence[str] =
         return none("its response is not a verdict")
     if answer == "allow" and (text in call or reason.strip().casefold() in call.casefold()):
         return none("its response repeats text of the call")
-    said = _words(reason)
-    if answer == "allow" and len(said.split()) > 2 and said in _words("\n".join(prompts)):
+    asked = " ".join("\n".join(prompts).split()).casefold()
+    if answer == "allow" and " ".join(reason.split()).rstrip(".").casefold() in asked:
         return none("its reason repeats your prompt")
     return Verdict(answer=answer, model=model, reason=_one_line(reason).removesuffix("."))
-
-
-def _words(text: str) -> str:
-    """Return the words of *text* with a space around each."""
-    words = re.findall(r"[^\W_]+", text.casefold())
-    return f" {' '.join(words)} "
 
 
 def _distinct(pairs: list[tuple[str, Json]]) -> JsonObject:

@@ -198,7 +198,9 @@ class SessionHooks:
             case QuestionAsked(question=question):
                 return self._notify(question.session_id, "opencode-py has a question", "question")
             case SessionIdle(session_id=session_id) if session_id in self._begun:
-                return self._notify(session_id, "opencode-py waits for you", "idle_prompt")
+                return self._notify(
+                    session_id, "opencode-py is waiting for your input", "idle_prompt"
+                )
             case SessionDeleted(session_id=session_id) if session_id in self._begun:
                 return self._end(self._begun.pop(session_id), "deleted")
             case TodoUpdated(session_id=session_id, items=items):

@@ -187,15 +187,7 @@ class Spending:
         amounts = _offered(cap)
         problem = ""
         while True:
-            question = Question(
-                id=new_id("que"),
-                session_id=spender.session_id,
-                root_id=spender.root_id,
-                header="Spending cap",
-                text=f"{problem}{cap.sentence} Raise it?",
-                options=tuple(QuestionOption(label) for label in (*amounts, NO_CAP, STOP)),
-                agent=spender.agent,
-            )
+            question = cap_question(spender, cap, problem)
             try:
                 reply = await self._questions.ask(question, lambda _: None)
             except (ToolError, PermissionRejected):
@@ -227,6 +219,20 @@ class Spending:
     def _midnight(self) -> float:
         now = time.localtime(self._clock())
         return time.mktime((now.tm_year, now.tm_mon, now.tm_mday, 0, 0, 0, 0, 0, -1))
+
+
+def cap_question(spender: Spender, cap: SpendingCap, problem: str = "") -> Question:
+    """Return the question whether to raise *cap*. *problem* is what was wrong with the last
+    answer."""
+    return Question(
+        id=new_id("que"),
+        session_id=spender.session_id,
+        root_id=spender.root_id,
+        header="Spending cap",
+        text=f"{problem}{cap.sentence} Raise it?",
+        options=tuple(QuestionOption(label) for label in (*_offered(cap), NO_CAP, STOP)),
+        agent=spender.agent,
+    )
 
 
 def _offered(cap: SpendingCap) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import TableBlock, ToolLabel
-from agent.records.errors import PermissionRejected
+from agent.records.errors import QUESTION_CLOSED, PermissionRejected
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import (
@@ -115,7 +115,7 @@ class QuestionTool(BaseTool):
         for question in plan.payload.questions:
             answer = await self._service.ask(question, ctx.on_request)
             if answer.dismissed:
-                raise PermissionRejected("The user closed the question without an answer.")
+                raise PermissionRejected(QUESTION_CLOSED)
             answers.append((question, answer))
         rows = tuple(
             (question.header or question.text, _short_answer(a)) for question, a in answers

@@ -3,13 +3,24 @@
 import time
 from collections.abc import Sequence
 
-from agent.records.amounts import count
-from agent.records.events import SessionStatusChanged, ShellChanged
-from agent.records.messages import Idle, Running, Session, ToolPart
+from agent.records.amounts import count, duration
+from agent.records.events import (
+    PermissionAsked,
+    PermissionReplied,
+    SessionStatusChanged,
+    ShellChanged,
+)
+from agent.records.messages import Busy, Idle, Running, Session, SessionStatus, ToolPart
 from app.action_registry.context import ActionContext
 from app.action_registry.keymap import Keymap
 from app.action_registry.registry import DETACH, action
-from app.screens.background import BackgroundList, ShellScreen, shell_rows
+from app.screens.background import (
+    BackgroundList,
+    ShellScreen,
+    SubagentState,
+    shell_rows,
+    subagent_row,
+)
 from app.screens.base.picker import Row, show_updated
 from app.session_state.live import LiveSession, family_of
 from app.session_state.view import SessionView
@@ -42,7 +53,7 @@ async def subagents(context: ActionContext, argument: str) -> None:
         "Sub-agents", await rows(), stop=stop, stop_hint="stop", current=here, enter="open"
     )
     changes = context.live.runtime.bus.subscribe(
-        lambda event: isinstance(event, SessionStatusChanged)
+        lambda event: isinstance(event, SessionStatusChanged | PermissionAsked | PermissionReplied)
     )
     chosen = await show_updated(context.app, picker, changes, rows, context.tasks)
     if chosen is not None:
@@ -50,12 +61,22 @@ async def subagents(context: ActionContext, argument: str) -> None:
 
 
 def _row(context: ActionContext, child: Session) -> Row:
-    sessions = context.live.runtime.sessions
-    note = child.agent
-    if not isinstance(sessions.status(child.id), Idle):
-        job = sessions.subagents.background_tasks.run(child.id)
-        note += ", running in the background" if job is not None else ", working"
-    return Row(child.id, child.title or "Untitled", note)
+    runtime = context.live.runtime
+    status = runtime.sessions.status(child.id)
+    asks = (*runtime.permissions.pending(), *runtime.questions.pending())
+    state, lasted = _state(context, child, status), ""
+    if any(request.session_id == child.id for request in asks):
+        state = "needs you"
+    if isinstance(status, Busy):
+        lasted = duration(time.time() - status.since)
+    return subagent_row(child.id, child.title, child.agent, state, lasted)
+
+
+def _state(context: ActionContext, child: Session, status: SessionStatus) -> SubagentState:
+    if isinstance(status, Idle):
+        return "done"
+    run = context.live.runtime.sessions.subagents.background_tasks.run(child.id)
+    return "background" if run is not None else "working"
 
 
 @action("family.stop", "Stop everything, including background tasks", "Session", slash=("stop",))
@@ -138,6 +159,7 @@ async def shells(context: ActionContext, argument: str) -> None:
             "Background commands",
             await rows(),
             stop=kill,
+            enter="show output",
             empty="No background commands",
         )
         chosen = await show_updated(context.app, picker, changes, rows, context.tasks)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 
 from textual.content import Content
 
@@ -16,6 +17,7 @@ from app.screens.base.page import PageScreen
 from app.screens.base.small_dialogs import TextScreen
 from app.screens.memory import memory_text
 from app.screens.requests.permission import PermissionScreen
+from app.session_state.folder_facts import short_folder
 from app.session_state.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -78,7 +80,8 @@ async def memory(context: ActionContext, argument: str) -> None:
         raise NothingToDo(MEMORY_USAGE)
     else:
         found = await context.controls.memory()
-        page = partial(memory_text, found.path, found.lines)
+        path = short_folder(Path(found.path), context.env.get("HOME", ""))
+        page = partial(memory_text, path, found.lines)
         await context.show(PageScreen("Project memory", page))
 
 

@@ -18,7 +18,7 @@ from app.action_registry.registry import action, actions, find
 from app.screens.base.page import PageScreen
 from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.requests.permission_details import hanging_indent
-from app.session_state.folder_facts import lsp_summary, mcp_summary
+from app.session_state.folder_facts import lsp_summary, mcp_summary, short_folder
 from app.session_state.notices import Level, NoticeLog
 from app.session_state.session_facts import session_cost
 from app.text.sanitize import sanitize_line
@@ -82,6 +82,13 @@ async def leave(context: ActionContext, argument: str) -> None:
 
 UNTRUSTED = "not trusted: /trust lists what is ignored"
 TODO_GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
+TODO_TONES = {
+    "pending": "$tone-muted",
+    "in_progress": "$tone-accent",
+    "completed": "$tone-ok",
+    "cancelled": "$tone-muted",
+}
+TODO_TEXTS = {"completed": "$tone-muted", "cancelled": "strike $tone-muted"}
 NOTICE_TONES: dict[Level, str] = {
     "information": "$tone-muted",
     "warning": "$tone-warn",
@@ -155,7 +162,7 @@ def facts(context: ActionContext, found: "FolderStatus") -> list[Fact]:
     shells = [one for one in found.shells if one.state == "running"]
     return [
         Fact("Version", VERSION),
-        Fact("Folder", str(runtime.directory)),
+        Fact("Folder", short_folder(runtime.directory, context.env.get("HOME", ""))),
         Fact("Server", runtime.server),
         Fact("Trust", "" if found.trusted else UNTRUSTED, "$tone-warn"),
         *sandbox_facts(found.sandbox),
@@ -216,9 +223,9 @@ def status_text(facts: Sequence[Fact], width: int) -> Content:
 
 def todo_text(todos: Sequence[TodoItem]) -> Content:
     rows = [
-        Content.styled(
-            f"{TODO_GLYPHS[item.status]} {sanitize_line(item.content)}",
-            "$tone-muted" if item.status in {"completed", "cancelled"} else "",
+        Content.assemble(
+            (f"{TODO_GLYPHS[item.status]} ", TODO_TONES[item.status]),
+            (sanitize_line(item.content), TODO_TEXTS.get(item.status, "")),
         )
         for item in todos
     ]

@@ -91,7 +91,8 @@ async def _log_in(context: ActionContext, name: str) -> None:
 
     async def log_in(show: Callable[[LoginScreen], None]) -> bool:
         async def show_address(address: str) -> None:
-            show(LoginScreen(name, address, opened=await opener(address)))
+            copy = context.app.copy_to_clipboard
+            show(LoginScreen(name, address, opened=await opener(address), copy=copy))
 
         await context.live.runtime.mcp.log_in(name, show_address)
         return True
@@ -110,7 +111,7 @@ async def lsp(context: ActionContext, argument: str) -> None:
     """Show the language servers and formatters; ctrl+r restarts them all."""
     controls = context.controls
     code = await controls.code()
-    text = lsp_text(code.statuses, code.specs, code.formatters)
+    text = lsp_text(code.statuses, code.specs, code.formatters, context.env.get("HOME", ""))
 
     def restart() -> None:
         context.tasks.spawn(controls.restart_code(), "restarting language servers")

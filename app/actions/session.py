@@ -63,7 +63,11 @@ async def sessions(context: ActionContext, argument: str) -> None:
         return
     current = live.session.id if live.session is not None else None
     screen = SessionListScreen(
-        live.runtime, current=current, tasks=context.tasks, live=context.live_sessions
+        live.runtime,
+        current=current,
+        tasks=context.tasks,
+        live=context.live_sessions,
+        home=context.env.get("HOME", ""),
     )
     chosen = await context.show(screen)
     if chosen is None:
@@ -111,7 +115,9 @@ async def open_copy(context: ActionContext, session_id: str, at_message: str | N
 @action("session.rename", "Rename the session", "Session", slash=("rename",), argument="[title]")
 @with_session
 async def rename(context: ActionContext, argument: str, session: Session) -> None:
-    title = argument or await context.show(TextScreen("Name this session", session.title))
+    title = argument or await context.show(
+        TextScreen("Rename the session", session.title, enter="rename")
+    )
     if title:
         await context.live.runtime.sessions.repository.rename(session.id, title)
 
@@ -125,7 +131,12 @@ async def fork(context: ActionContext, argument: str, session: Session) -> None:
 @action("session.delete", "Delete the session", "Session", slash=("delete",))
 @with_session
 async def delete(context: ActionContext, argument: str, session: Session) -> None:
-    question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "This cannot be undone.")
+    question = ConfirmScreen(
+        f"Delete “{session.title or 'Untitled'}”?",
+        "This cannot be undone.",
+        yes="delete",
+        destructive=True,
+    )
     if await context.show(question):
         await context.live.runtime.sessions.delete(session.id)
 
@@ -179,7 +190,7 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
     if not name:
         session = await runtime.store.session(session_id)
         question = "Export to which file? (.html, .md or .json)"
-        dialog = TextScreen(question, default_name(session, "html"))
+        dialog = TextScreen(question, default_name(session, "html"), enter="export")
         name = await context.show(dialog) or ""
     if not name:
         return
@@ -199,7 +210,7 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
 )
 async def import_session(context: ActionContext, argument: str) -> None:
     """Read a session that this program or opencode exported, and open it."""
-    name = argument or await context.show(TextScreen("Import which file? (.json)"))
+    name = argument or await context.show(TextScreen("Import which file? (.json)", enter="import"))
     if not name:
         return
     session = await context.controls.import_session(_local_path(context, name))

@@ -59,7 +59,8 @@ async def budget(context: ActionContext, argument: str) -> None:
     if argument:
         context.notify(await context.controls.set_cap(argument, context.live.ensure_session))
     else:
-        page = spending_page(await context.controls.spending(open_id))
+        name_of = context.live.runtime.catalog.access.display_name
+        page = spending_page(await context.controls.spending(open_id), name_of)
         await context.show(PageScreen("Spending", page))
 
 

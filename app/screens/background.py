@@ -1,7 +1,7 @@
 """Work in the background: lists of commands and sub-agents, and the output of a command."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -47,6 +47,33 @@ def shell_rows(shells: Sequence[ShellInfo], now: float) -> list[Row]:
     """Return the rows of the list: running commands first, newest first."""
     newest = sorted(shells, key=lambda shell: (shell.state != "running", -shell.started))
     return [shell_row(shell, now) for shell in newest]
+
+
+SubagentState = Literal["working", "background", "needs you", "done"]
+
+_SUBAGENT_GLYPHS: dict[SubagentState, str] = {
+    "working": "◐",
+    "background": "◐",
+    "needs you": "◆",
+    "done": "●",
+}
+_SUBAGENT_TONES: dict[SubagentState, str] = {
+    "working": "$tone-accent",
+    "background": "$tone-accent",
+    "needs you": "$tone-warn",
+    "done": "$tone-muted",
+}
+_SUBAGENT_WORDS: dict[SubagentState, str] = {"background": "in the background"}
+
+
+def subagent_row(
+    key: str, title: str, agent: str, state: SubagentState = "done", lasted: str = ""
+) -> Row:
+    """Return the row of a sub-agent's session: its task, its agent and its state. *lasted* is for
+    how long its turn has been running."""
+    words = " ".join(filter(None, (_SUBAGENT_WORDS.get(state, state), lasted)))
+    title = f"{_SUBAGENT_GLYPHS[state]} {title or 'Untitled'}"
+    return Row(key, title, f"{agent}, {words}", tone=_SUBAGENT_TONES[state])
 
 
 class BackgroundList(Picker):

@@ -42,6 +42,7 @@ class CodeLoginScreen(PageScreen):
             f"Log in to {sanitize_line(title)}",
             Content.styled("Asking for a code…", "$tone-muted"),
             hints=(("enter", "open page"), ("c", "copy code"), ("t", "paste a token")),
+            close="cancel",
         )
         self._page = self._code = ""
         self._open, self._copy, self._paste = open_page, copy, paste

@@ -44,7 +44,7 @@ PERMISSION_KEYS: tuple[tuple[str, str], ...] = (
     ("c", "Add a comment for the model"),
     ("e", "Change the command before it runs"),
     ("v", "Review the changes and comment on lines"),
-    ("n p, then space", "Go to a change, then keep or refuse it"),
+    ("n p, then space", "Go to a change, then keep or reject it"),
     ("arrows, page up or down", "Scroll the details"),
 )
 """The keys of the permission dialog."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -127,8 +128,13 @@ def fallback_text(found: "FallbackState", model: str, now: float, width: int) ->
     from agent.session.fallback import HOW, MODES  # loads the agent package
 
     lines = [*Content.styled(MODES[found.mode], "bold").wrap(width), Content("")]
-    for name in dict.fromkeys((model, *found.models)):
-        lines.append(Content(sanitize_line(name)))
+    names = list(dict.fromkeys((model, *found.models)))
+    column = max(cell_len(sanitize_line(name)) for name in names) + 3
+    for place, name in enumerate(names):
+        role = f"fallback {place}" if place else "the session's model"
+        shown = sanitize_line(name)
+        gap = " " * (column - cell_len(shown))
+        lines.append(Content.assemble(shown, (f"{gap}{role}", "$tone-muted")))
         if name in found.failures:
             until, reason = found.failures[name]
             again = duration(until - now)

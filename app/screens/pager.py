@@ -180,7 +180,7 @@ class PagerScreen(Screen[None]):
         keys = KeyHints(
             ("/", "search"),
             ("n N", "next, back"),
-            ("g G", "ends"),
+            ("g G", "top, bottom"),
             ("o", "$PAGER"),
             ("y", "copy"),
             ("esc", "close"),

@@ -1,15 +1,17 @@
 """The list of permission rules in force and their sources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from agent.permission.rules import ALWAYS, DEFAULT, PROJECT, SAVED, Rule, is_project_rule
+from agent.records.requests import Action
 from app.screens.base.picker import Picker, Row
 
 SESSION = "Always, in this session and its sub-agents"
 BUILT_IN = "Built in"
+TONES: Mapping[Action, str] = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}
 
 
 def rule_rows(rules: Sequence[Rule], *, trusted: bool) -> list[Row]:
@@ -24,6 +26,7 @@ def rule_rows(rules: Sequence[Rule], *, trusted: bool) -> list[Row]:
             title=f"{rule.action:<5}  {rule.permission:<{width}}  {rule.pattern}",
             note=_rule_note(rule, trusted=trusted),
             group=_rule_group(rule),
+            tone=TONES[rule.action],
         )
         for index, rule in reversed(list(enumerate(rules)))
     ]

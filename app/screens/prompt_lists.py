@@ -12,7 +12,7 @@ from app.screens.base.picker import Picker, Row
 from app.session_state.session_facts import delivery_time
 from app.terminal.tasks import Tasks
 
-DELIVERY_HINT = (("tab", "when to send"),)
+DELIVERY_HINT = (("tab", "send now or later"),)
 
 
 @frozen
@@ -56,6 +56,7 @@ class QueueScreen(Picker):
             "Queued messages",
             [queue_row(message, status) for message in messages],
             hints=(*(() if isinstance(status, Idle) else DELIVERY_HINT), ("ctrl+d", "remove")),
+            enter="edit",
             empty="No queued messages",
         )
         self._messages = {message.id: message for message in messages}
@@ -101,7 +102,8 @@ class PromptsScreen(Picker):
         super().__init__(
             "Earlier prompts",
             [prompt_row(index, text) for index, text in enumerate(prompts)],
-            empty="No matching prompts",
+            enter="insert",
+            empty="No matching prompts" if prompts else "No earlier prompts yet",
         )
 
 

@@ -1,15 +1,18 @@
 """MCP servers (the list with their status, a page for each, the login) and language servers."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from agent.mcp.records import STATE_LABELS, ServerStatus, ToolDefinition
+from agent.mcp.records import STATE_LABELS, ServerStatus
 from agent.records.amounts import count
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
+from app.session_state.folder_facts import short_folder
 from app.text.sanitize import sanitize, sanitize_line, without_colors
 
 if TYPE_CHECKING:  # imports the agent
@@ -47,6 +50,11 @@ NO_FORMATTER = 'No formatters are enabled. Set "formatter": true in your setting
 MAX_DESCRIPTION = 200
 """Characters of a tool's description that are shown; the model reads all of it."""
 
+MAX_NAME = 32
+"""Cells of a tool's name up to which descriptions are in one column."""
+
+CHANGED = "Changed since you allowed it: calls ask. ctrl+y in the list accepts the change."
+
 EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
 
 
@@ -67,6 +75,8 @@ def server_row(status: ServerStatus) -> Row:
         title=f"{GLYPHS[status.state]} {name}",
         note=note,
         hidden=sanitize_line(status.server.endpoint),
+        tone=TONES[status.state],
+        note_tone="$tone-err" if status.state == "failed" else "$tone-muted",
     )
 
 
@@ -103,7 +113,7 @@ class McpScreen(Picker):
                 ("ctrl+t", "on/off"),
                 ("ctrl+r", "retry"),
                 ("ctrl+l", "log in"),
-                ("ctrl+y", "accept"),
+                ("ctrl+y", "accept changes"),
             ),
             enter="show",
             empty=EMPTY,
@@ -122,9 +132,14 @@ class McpServerScreen(PageScreen):
 
 
 class LoginScreen(PageScreen):
-    """Shows where to log in; closing it gives up."""
+    """Shows where to log in; closing it gives up. *copy* copies the address."""
 
-    def __init__(self, name: str, address: str, *, opened: bool) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "copy", "Copy the address")]
+
+    def __init__(
+        self, name: str, address: str, *, opened: bool, copy: Callable[[str], object]
+    ) -> None:
+        self._address, self._copy = address, copy
         where = "Log in on the page that opens in your browser, or at:"
         super().__init__(
             f"Log in to {sanitize_line(name)}",
@@ -133,9 +148,14 @@ class LoginScreen(PageScreen):
                 "\n\n",
                 (sanitize_line(address), "$tone-accent"),
                 "\n\n",
-                ("Waiting for the browser… esc cancels.", "$tone-muted"),
+                ("Waiting for the login…", "$tone-muted"),
             ),
+            hints=(("c", "copy address"),),
+            close="cancel",
         )
+
+    def action_copy(self) -> None:
+        self._copy(self._address)
 
 
 def server_text(status: ServerStatus) -> Content:
@@ -151,9 +171,7 @@ def server_text(status: ServerStatus) -> Content:
     if status.instructions or status.new_instructions is not None:
         parts.append(_section("Instructions", _instruction_lines(status)))
     if status.tools:
-        parts.append(
-            _section("Tools", [_tool_line(status, name, one) for name, one in status.tools])
-        )
+        parts.append(_section("Tools", _tool_lines(status)))
     if status.prompts:
         prompts = [
             _name_with_description(f"/{status.server.name}:{one.name}", one.description)
@@ -167,7 +185,7 @@ def server_text(status: ServerStatus) -> Content:
         ]
         parts.append(_section("Resources", resources))
     if status.log and status.state != "connected":
-        parts.append(_section("Output of its program", [Content(without_colors(status.log))]))
+        parts.append(_section("Program output", [Content(without_colors(status.log))]))
     return Content("\n\n").join(parts)
 
 
@@ -187,7 +205,7 @@ def _instruction_lines(status: ServerStatus) -> list[Content]:
     if status.new_instructions is not None:
         lines += [
             Content.styled(
-                "  changed since accepted; ctrl+y in the list accepts these:", "$tone-warn"
+                "  changed since you accepted them; ctrl+y in the list accepts:", "$tone-warn"
             ),
             *(Content(f"  {sanitize_line(line)}") for line in status.new_instructions.splitlines()),
         ]
@@ -198,29 +216,35 @@ def _section(title: str, lines: Sequence[Content]) -> Content:
     return Content("\n").join([Content.styled(title, "bold"), *lines])
 
 
-def _tool_line(status: ServerStatus, name: str, definition: ToolDefinition) -> Content:
-    line = _name_with_description(name, definition.description or definition.title)
-    if definition.name in status.changed_tools:
-        line += Content.styled("  changed since you allowed it; a call asks", "$tone-warn")
-    return line
+def _tool_lines(status: ServerStatus) -> list[Content]:
+    column = max(cell_len(sanitize_line(name)) for name, _ in status.tools)
+    lines: list[Content] = []
+    for name, tool in status.tools:
+        lines.append(_name_with_description(name, tool.description or tool.title, column))
+        if tool.name in status.changed_tools:
+            lines.append(Content.styled(f"    {CHANGED}", "$tone-warn"))
+    return lines
 
 
-def _name_with_description(name: str, description: str) -> Content:
+def _name_with_description(name: str, description: str, column: int = 0) -> Content:
+    """Return a name, at least *column* cells wide, and its description."""
     text = sanitize_line(" ".join(description.split()))
     if len(text) > MAX_DESCRIPTION:
         text = text[:MAX_DESCRIPTION] + "…"
-    return Content.assemble(
-        f"  {sanitize_line(name)}", (f"  {text}" if text else "", "$tone-muted")
-    )
+    shown = sanitize_line(name)
+    shown += " " * (min(column, MAX_NAME) - cell_len(shown))
+    return Content.assemble(f"  {shown}", (f"  {text}" if text else "", "$tone-muted"))
 
 
 def lsp_text(
     statuses: "Sequence[LspStatus]",
     specs: "Sequence[ServerSpec]",
     formatters: "Sequence[Formatter]",
+    home: str = "",
 ) -> Content:
+    """Return the page; *home* is the folder that is shown as ``~``."""
     lines = [Content.styled("Language servers", "bold")]
-    lines += [_server_row(status) for status in statuses]
+    lines += [_server_row(status, home) for status in statuses]
     running = {status.id for status in statuses}
     lines += [_idle_server_row(spec) for spec in specs if spec.id not in running]
     if len(lines) == 1:
@@ -232,8 +256,8 @@ def lsp_text(
     return Content("\n").join(lines)
 
 
-def _server_row(status: "LspStatus") -> Content:
-    facts = [sanitize_line(status.root)]
+def _server_row(status: "LspStatus", home: str) -> Content:
+    facts = [sanitize_line(short_folder(Path(status.root), home))]
     if status.state == "ready":
         facts += [count(status.files, "file"), count(status.errors, "error")]
     line = Content.assemble(

@@ -68,13 +68,14 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
 
     def _lines(self) -> Iterator[Content]:
         plan = self._plan
-        files = count(len(plan.files), "file") if plan.files else "no file"
+        undone = [one for one in plan.files if self._overwrite or not one.modified_since]
+        files = count(len(undone), "file") if undone else "no file"
         yield Content.styled(f"{count(plan.messages, 'message')} and {files}", "$tone-muted")
         rows: list[tuple[str, str, str]] = []
         for file in plan.files:
             left = file.modified_since and not self._overwrite
             tone = "$tone-warn" if file.modified_since else "$tone-muted"
-            what = "changed since; will not be undone" if left else file.effect
+            what = "changed since, will not be undone" if left else file.effect
             rows.append((file.path, what, tone))
         rows += [(path, reason, "$tone-warn") for path, reason in plan.left_paths()]
         widths = [cell_len(sanitize_line(path)) for path, _, _ in rows]
@@ -88,10 +89,10 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
     def _keys(self) -> KeyHints:
         hints = [("enter", "undo")]
         if self._plan.files:
-            hints = [("enter", "both"), ("c", "only the conversation"), ("f", "only the files")]
+            hints = [("enter", "undo both"), ("c", "conversation only"), ("f", "files only")]
         if any(file.modified_since for file in self._plan.files):
             hints.append(
-                ("o", "keep changed files" if self._overwrite else "overwrite changed files")
+                ("o", "leave changed files" if self._overwrite else "also undo changed files")
             )
         hints.append(("esc", "cancel"))
         return KeyHints(*hints)

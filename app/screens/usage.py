@@ -22,7 +22,7 @@ GROUPS: "tuple[tuple[SourceGroup, str, str], ...]" = (
     ("system", "System prompt", "$tone-blue"),
     ("tools", "Tools", "$tone-plan"),
     ("messages", "Messages", "$tone-accent"),
-    ("output", "Tool output", "$tone-warn"),
+    ("output", "Tool output", "$tone-text"),
 )
 FULL, FREE, RESERVED = "█", "░", "▒"
 NUMBERS_WIDTH = 16
@@ -105,7 +105,7 @@ def cache_miss_lines(miss: "CacheMiss", width: int) -> Iterator[Content]:
     if miss.at is not None:
         yield Content.styled(f"  first difference at byte {miss.at:,}", "$tone-muted")
         for name, text in (("was", miss.was), ("now", miss.now)):
-            shown = Content.styled(f"  {name}  {sanitize_line(text) or '(nothing)'}", "$tone-faint")
+            shown = Content.styled(f"  {name}  {sanitize_line(text) or '(nothing)'}", "$tone-muted")
             yield shown.truncate(width, ellipsis=True)
 
 
@@ -186,8 +186,7 @@ def cost_text(costs: "SessionCosts", width: int) -> Content:
 def _cost_headline(costs: "SessionCosts") -> Content:
     used = costs.total.usage
     note = f"   {tokens(used.input)} tokens in, {tokens(used.output)} out"
-    price = _price(costs.total).replace(">", "at least")
-    return Content.assemble((price, "bold"), (note, "$tone-muted"))
+    return Content.assemble((_price(costs.total), "bold"), (note, "$tone-muted"))
 
 
 def _caching(costs: "SessionCosts") -> Iterator[Content]:
@@ -232,9 +231,9 @@ def _name_cell(name: str, style: str, taken: int, width: int) -> Content:
 
 
 def _price(spent: "Spending") -> str:
-    """Return the cost; ``>`` marks a sum that lacks calls without a known price."""
+    """Return the cost; ``≥`` marks a sum that lacks calls without a known price."""
     text = money(spent.cost)
-    return f"> {text}" if spent.unpriced and spent.cost is not None else text
+    return f"≥ {text}" if spent.unpriced and spent.cost is not None else text
 
 
 DEFAULT_DAYS = 30

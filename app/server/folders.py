@@ -1,11 +1,10 @@
 """The folders that the server has open, each with its runtime and its events."""
 
 import asyncio
-import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -38,53 +37,25 @@ DIRECTORY_HEADER = "x-opencode-directory"
 SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
 
 
-@frozen
-class PrivatePlaces:
-    """Files and folders that no client may read, and the folders that hold them: by path, with the
-    names that links lead to, and by identity, as some file systems ignore case."""
-
-    inside: frozenset[Path | Identity]
-    above: frozenset[Path | Identity]
-
-    def hold(self, found: Path) -> bool:
-        """Return whether *found* (resolved) is one of them, or in one."""
-        return not self.inside.isdisjoint(_marks((found, *found.parents)))
-
-
-def private_places(paths: Paths) -> PrivatePlaces:
+def private_paths(paths: Paths) -> frozenset[Path]:
     """Return the folders with the program's keys and data, those of the system's processes, and the
-    files and folders of the home folder that hold credentials. Blocks."""
-    named = _private_paths(paths.data, paths.config, Path.home())
-    # Never cached: what a name leads to can change while the server runs.
-    found = named | {Path(os.path.realpath(path)) for path in named}
-    above = {folder for path in found for folder in path.parents}
-    return PrivatePlaces(_marks(found), _marks(above))
+    files and folders of the home folder that hold credentials."""
+    return _private_paths(paths.data, paths.config, Path.home())
 
 
 @lru_cache(maxsize=8)
 def _private_paths(data: Path, config: Path, home: Path) -> frozenset[Path]:
-    credentials = map(Path, credential_paths(str(home)))
-    return frozenset((data, config, *map(Path, SYSTEM_FOLDERS), *credentials))
+    credentials = map(Path, credential_paths(str(home.resolve())))
+    return frozenset((data.resolve(), config.resolve(), *map(Path, SYSTEM_FOLDERS), *credentials))
 
 
-def _marks(paths: Iterable[Path]) -> frozenset[Path | Identity]:
-    """Return *paths*, with the identities of those that exist."""
-    marks: set[Path | Identity] = set()
-    for path in paths:
-        marks.add(path)
-        with contextlib.suppress(OSError, ValueError):
-            status = path.stat()
-            marks.add((status.st_dev, status.st_ino))
-    return frozenset(marks)
-
-
-def is_private(paths: Paths, found: Path, places: PrivatePlaces) -> bool:
+def is_private(paths: Paths, found: Path) -> bool:
     """Return whether no client may read *found* (resolved), which can be a file. Worktrees are
-    folders of projects, though they are among the data. Blocks."""
+    folders of projects, though they are among the data."""
     worktrees = worktrees_folder(paths).resolve()
     if found != worktrees and found.is_relative_to(worktrees):
         return False
-    return places.hold(found)
+    return not private_paths(paths).isdisjoint((found, *found.parents))
 
 
 def resolved_inside(runtime: Runtime, path: str) -> Path:
@@ -93,10 +64,7 @@ def resolved_inside(runtime: Runtime, path: str) -> Path:
     found = (runtime.directory / path).resolve()
     if not found.is_relative_to(runtime.project.resolve()):
         raise RequestError(403, f"{path} is outside the project.")
-    places = private_places(runtime.paths)
-    if is_private(runtime.paths, found, places) and not is_private(
-        runtime.paths, runtime.directory, places
-    ):
+    if is_private(runtime.paths, found) and not is_private(runtime.paths, runtime.directory):
         raise RequestError(
             403, f"{path} holds credentials, or data of opencode-py or of the system."
         )
@@ -110,25 +78,17 @@ class PrivateFiles:
     def __init__(self, runtime: Runtime) -> None:
         self._paths = runtime.paths
         self._root = str(runtime.directory)
+        self._is_inside = is_private(runtime.paths, runtime.directory.resolve())
         self._linked: dict[Identity, str] | None = None
         self._verdicts: dict[str, bool] = {}
 
     def __contains__(self, path: str) -> bool:
         """Return whether the file *path* (absolute) is one. Blocks."""
         if path not in self._verdicts:
-            self._verdicts[path] = self._is_secret(path) or self._is_private(path)
+            self._verdicts[path] = self._is_secret(path) or (
+                not self._is_inside and is_private(self._paths, Path(path).resolve())
+            )
         return self._verdicts[path]
-
-    def _is_private(self, path: str) -> bool:
-        return not self._is_inside and is_private(self._paths, Path(path).resolve(), self._places)
-
-    @cached_property
-    def _places(self) -> PrivatePlaces:
-        return private_places(self._paths)
-
-    @cached_property
-    def _is_inside(self) -> bool:
-        return is_private(self._paths, Path(self._root).resolve(), self._places)
 
     def _is_secret(self, path: str) -> bool:
         if self._has_secret_name(path):
@@ -215,9 +175,8 @@ class Folders:
         found = Path(named).resolve()
         if found == Path(self.default).resolve():
             return False
-        places = private_places(self._pool.paths)
-        holds_some = not places.above.isdisjoint(_marks((found,)))
-        return holds_some or is_private(self._pool.paths, found, places)
+        inside = (path.is_relative_to(found) for path in private_paths(self._pool.paths))
+        return is_private(self._pool.paths, found) or any(inside)
 
     async def open(self, directory: str) -> Folder:
         """Return a folder. Raises what ``RuntimePool.open`` raises, and ``RequestError`` while the

@@ -294,23 +294,15 @@ class ProjectRoutes:
         if not pattern:
             raise RequestError(400, "Name the text to search for: ?pattern=…")
         root, private = str(runtime.directory), PrivateFiles(runtime)
-        arrived: asyncio.Queue[list[bytes]] = asyncio.Queue()
+        found: list[Json] = []
+
+        def take(records: list[bytes]) -> None:
+            for each in records:
+                if len(found) < MAX_MATCHES and _path_of(each) not in private:
+                    found.append(_match_shape(each, root))
+
         order = SearchRequest(root=root, folder=root, hidden=True, ignored=False, pattern=pattern)
-
-        async def search() -> None:
-            try:
-                await Searcher(find_rg()).run(order, arrived.put_nowait)
-            finally:
-                arrived.put_nowait([])
-
-        async def shown() -> list[Json]:
-            found: list[Json] = []
-            while records := await arrived.get():
-                if len(found) < MAX_MATCHES:  # what comes after that is dropped
-                    found += await asyncio.to_thread(_shown, records, private, root)
-            return found[:MAX_MATCHES]
-
-        _, found = await asyncio.gather(search(), shown())
+        await Searcher(find_rg()).run(order, take)
         return found
 
     async def find_files(self, request: Request) -> Json:
@@ -531,11 +523,6 @@ def _match_shape(record: bytes, root: str) -> JsonObject:
         "absolute_offset": 0,
         "submatches": [],
     }
-
-
-def _shown(records: list[bytes], private: PrivateFiles, root: str) -> list[Json]:
-    """Return the matches that are not in *private* files. Blocks."""
-    return [_match_shape(each, root) for each in records if _path_of(each) not in private]
 
 
 def _entries(folder: Path, directory: Path) -> Iterator[JsonObject]:

@@ -1,6 +1,5 @@
 """The content of a client's prompt: text, files, sub-agents."""
 
-import asyncio
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -13,7 +12,7 @@ from app.server.errors import RequestError
 from app.server.folders import resolved_inside
 
 
-async def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
+def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
     """Return the prompt in a request.
 
     Raises ``RequestError`` for what cannot be sent, ``AgentNotFound`` and ``ModelNotFound``.
@@ -46,7 +45,14 @@ async def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
         runtime.agents.get(body.agent)
     if not text.strip() and subtask is None and not files and not mentions:
         raise RequestError(400, "The prompt is empty.")
-    typed = await asyncio.to_thread(_typed, text, mentions, runtime)
+    for mention in mentions:
+        refuse_outside(mention, runtime)
+    # A file outside the project that the text names is not attached: the agent asks to read it.
+    typed = [
+        mention
+        for mention in mentions_in(text, runtime.directory)
+        if mention.path not in _paths(mentions) and not _is_outside(mention, runtime)
+    ]
     typed += resources_in(text, runtime.mcp.resource_uris())
     return PromptInput(
         text=text or (subtask.description if subtask is not None else ""),
@@ -63,21 +69,8 @@ async def prompt_of(body: PromptBody, runtime: Runtime) -> PromptInput:
     )
 
 
-def _typed(text: str, mentions: list[Mention], runtime: Runtime) -> list[Mention]:
-    """Return the files that *text* names beside *mentions*. A file outside the project is not
-    among them: the agent asks to read it. Blocks. Raises ``RequestError`` if one of *mentions* is
-    outside."""
-    for mention in mentions:
-        refuse_outside(mention, runtime)
-    return [
-        mention
-        for mention in mentions_in(text, runtime.directory)
-        if mention.path not in _paths(mentions) and not _is_outside(mention, runtime)
-    ]
-
-
 def refuse_outside(mention: Mention, runtime: Runtime) -> None:
-    """Raise ``RequestError`` for a file that clients may not read, links followed. Blocks."""
+    """Raise ``RequestError`` for a file that clients may not read, links followed."""
     resolved_inside(runtime, mention.path)
 
 

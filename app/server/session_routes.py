@@ -238,7 +238,7 @@ class SessionRoutes:
         """Send a prompt and answer with the last message of its turn, or with the message itself if
         it is to have no reply."""
         folder, session = await self._named(request)
-        made = await prompt_of(await read_body(request, PromptBody), folder.runtime)
+        made = prompt_of(await read_body(request, PromptBody), folder.runtime)
         if not made.answered:
             await folder.runtime.sessions.prompt(session.id, made)
             return await _last_message(folder, session)
@@ -248,7 +248,7 @@ class SessionRoutes:
     async def prompt_async(self, request: Request) -> Json | Response:
         """Send a prompt; everything else comes as events."""
         folder, session = await self._named(request)
-        made = await prompt_of(await read_body(request, PromptBody), folder.runtime)
+        made = prompt_of(await read_body(request, PromptBody), folder.runtime)
         await folder.runtime.mcp.wait_until_tried()
         await folder.runtime.sessions.prompt(session.id, made)
         return Response(status_code=204)
@@ -266,7 +266,7 @@ class SessionRoutes:
         folder, session = await self._named(request)
         body = await read_body(request, CommandBody)
         for mention in mentions_in(body.arguments, folder.runtime.directory):
-            await asyncio.to_thread(refuse_outside, mention, folder.runtime)
+            refuse_outside(mention, folder.runtime)
         base = PromptInput(text="", agent=body.agent, model=body.model, effort=body.variant)
         made = await folder.runtime.commands.prompt(
             body.command.removeprefix("/"), body.arguments, session, base

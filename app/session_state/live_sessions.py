@@ -81,14 +81,15 @@ class LiveState:
         cost = session_cost(self.session)
         return money(cost) if cost is not None else ""
 
-    def facts(self, now: float) -> str:
-        """Return the state, its duration, the activity and the cost for a list."""
-        found = [f"{GLYPHS[self.state]} {self.state}"]
-        if self.busy:
-            found[0] += f" {duration(now - self.since)}"
-            found.append(sanitize_line(self.activity)[:MAX_ACTIVITY])
-        found.append(self.cost)
-        return "  ".join(fact for fact in found if fact)
+    def lasting(self, now: float) -> str:
+        """Return the state and its duration, for a list."""
+        shown = f"{GLYPHS[self.state]} {self.state}"
+        return f"{shown} {duration(now - self.since)}" if self.busy else shown
+
+    @property
+    def short_activity(self) -> str:
+        """The running tool call for a list, "" for none."""
+        return sanitize_line(self.activity)[:MAX_ACTIVITY] if self.busy else ""
 
 
 MAX_ACTIVITY = 32

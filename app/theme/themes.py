@@ -181,6 +181,11 @@ def _css_color(color: str) -> str:
 OWN_PALETTES = {DARK: DARK_PALETTE, LIGHT: LIGHT_PALETTE}
 
 
+def _blend(first: str, second: str) -> str:
+    """Return the color between two."""
+    return Color.parse(first).blend(Color.parse(second), 0.4).hex
+
+
 def own_theme(name: str, palette: Palette) -> Theme:
     """Return a theme made entirely of *palette*."""
     theme = Theme(
@@ -206,7 +211,7 @@ def own_theme(name: str, palette: Palette) -> Theme:
             "input-selection-background": palette.selection,
             "screen-selection-background": palette.selection,
             # On a light dialog, a light thumb would look like the track.
-            "scrollbar": palette.rule if palette.dark else palette.faint,
+            "scrollbar": palette.rule if palette.dark else _blend(palette.rule, palette.faint),
             "scrollbar-hover": palette.faint,
             "scrollbar-active": palette.faint,
             "scrollbar-background": palette.ground,

@@ -87,9 +87,7 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
             (f"  {sanitize(activity.status.message).strip()}", "$tone-muted"),
         )
     elif activity.pending_requests:
-        left = Content.assemble(
-            ("◆ Waiting for you", "$tone-warn"), (f"  {elapsed}", "$tone-muted")
-        )
+        left = Content.assemble(("◆ Needs you", "$tone-warn"), (f"  {elapsed}", "$tone-muted"))
     elif activity.silent_since and now - activity.silent_since >= SILENT_AFTER:
         left = Content.assemble(
             (frame, "$tone-warn"),
@@ -107,6 +105,11 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
             " Compacting the conversation" if summing else working,
             (f"  {elapsed}{output}", "$tone-muted"),
         )
+    return _with_hints(left, activity, now, width)
+
+
+def _with_hints(left: Content, activity: Activity, now: float, width: int) -> Content:
+    """Return *left* with the queued messages and the keys at the right, as far as they fit."""
     queued = f"{count(activity.queued, 'message')} queued, ↑ to edit" if activity.queued else ""
     hint = "" if activity.cancelling else "esc to interrupt"
     offered = (
@@ -116,7 +119,14 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
         and hint
     )
     background_hint = f"{activity.background_key} to background" if offered else ""
-    alternatives = (queued, background_hint, hint), (background_hint, hint), (hint,), ()
+    short = f"{activity.queued} queued" if activity.queued else ""
+    alternatives: list[tuple[str, ...]] = [(queued, hint), (short, hint), (hint,), ()]
+    if background_hint:
+        alternatives[:0] = [
+            (queued, background_hint, hint),
+            (short, background_hint, hint),
+            (background_hint, hint),
+        ]
     for right in ("   ".join(part for part in parts if part) for parts in alternatives):
         gap = width - left.cell_length - len(right)
         if gap >= 2:

@@ -109,7 +109,7 @@ def home_text(facts: HomeFacts, width: int) -> Content:
         Content(""),
         *_model_lines(facts),
         *_notice_lines(facts.notices),
-        *(line.truncate(width, ellipsis=True) for line in _suggestion_lines(facts)),
+        *(line.truncate(width, ellipsis=True) for line in _suggestion_lines(facts, width)),
         *_recent_lines(facts.recent, facts.now, width),
     ]
     return Content("\n").join(lines)
@@ -146,16 +146,22 @@ def _notice_lines(notices: "Sequence[str]") -> list[Content]:
     return [*lines, Content("")]
 
 
-def _suggestion_lines(facts: HomeFacts) -> list[Content]:
+def _suggestion_lines(facts: HomeFacts, page_width: int) -> list[Content]:
+    """Return what can be typed, with reasons if the page is wide enough for them."""
     suggestions = SUGGESTIONS[:2]
+    is_demo = facts.model.startswith("demo/") and facts.reason != NO_MODEL
     if facts.reason == NO_MODEL:
         suggestions = CONNECT_SUGGESTIONS
-    elif facts.model.startswith("demo/"):
+    elif is_demo:
         suggestions = DEMO_SUGGESTIONS
     width = max(len(what) for what, _ in suggestions) + 4
+    if page_width < NARROW:
+        suggestions, help_text = tuple((what, "") for what, _ in suggestions), ""
+    else:
+        help_text = "every key and command"
     rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in suggestions]
-    help_row = Content.assemble("/help".ljust(width), ("every key and command", "$tone-faint"))
-    return rows if suggestions is DEMO_SUGGESTIONS else [*rows, help_row]
+    help_row = Content.assemble("/help".ljust(width), (help_text, "$tone-faint"))
+    return rows if is_demo else [*rows, help_row]
 
 
 def _recent_lines(sessions: "Sequence[Session]", now: float, width: int) -> list[Content]:

@@ -22,8 +22,6 @@ from app.widgets.transcript.blocks import BlockContext, draw_block
 from app.widgets.transcript.diff import diff_lines, title_line
 from app.widgets.transcript.lines import Line, Page, blank, make_line
 
-REFUSED_STYLE = Style(dim=True)
-
 
 class HunkChoice:
     """The hunks of a request's diffs that are kept; there is a choice among two or more."""
@@ -69,9 +67,17 @@ class PermissionSubject(Widget):
 
     DEFAULT_CSS = "PermissionSubject { height: auto; }"
 
-    def __init__(self, blocks: Sequence[Block], *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        *,
+        destructive: frozenset[str] = frozenset(),
+        id: str | None = None,  # Textual's parameter
+    ) -> None:
+        """*destructive* are the names of programs that can destroy something."""
         super().__init__(id=id)
         self._blocks = tuple(blocks)
+        self._destructive = destructive
         self.choice = HunkChoice(self._blocks)
         self._page: Page | None = None
         self._lines: list[Line] = []
@@ -133,7 +139,7 @@ class PermissionSubject(Widget):
             if isinstance(block, DiffBlock) and self.choice.offered:
                 self._draw_hunks(block, page)
             else:
-                self._lines += block_lines(block, page, titled=True)
+                self._lines += block_lines(block, page, titled=True, destructive=self._destructive)
 
     def _draw_hunks(self, block: DiffBlock, page: Page) -> None:
         self._lines.append(title_line(block, page, 0))
@@ -145,9 +151,7 @@ class PermissionSubject(Widget):
             only = replace(block, hunks=(hunk,), omitted=0)
             lines = list(diff_lines(only, page, 0))
             if not self.choice.keeps(hunk.index):
-                lines = [
-                    replace(line, strip=line.strip.apply_style(REFUSED_STYLE)) for line in lines
-                ]
+                lines = [_rejected(line, page.palette) for line in lines]
             self._lines += lines
         if block.omitted:
             self._lines += diff_lines(replace(block, hunks=()), page, 0)
@@ -156,15 +160,31 @@ class PermissionSubject(Widget):
         palette: Palette = page.palette
         kept = self.choice.keeps(hunk.index)
         here = hunk.index == self.choice.current
-        mark = Segment("✓ keep  " if kept else "✕ refuse", palette.style("ok" if kept else "err"))
+        mark = Segment("✓ keep  " if kept else "✕ reject", palette.style("ok" if kept else "err"))
         place = f"  change {self.choice.place(hunk.index)} of {self.choice.total}"
         pointer = Segment("▸ " if here else "  ", palette.style("accent"))
         weight = "bold" if here else ""
         return make_line([pointer, mark, Segment(place, palette.style("muted", attributes=weight))])
 
 
-def block_lines(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
-    lines, _ = draw_block(block, BlockContext(page, 0, open=True, titled=titled, uncut=True))
+def _rejected(line: Line, palette: Palette) -> Line:
+    """Return a line of a rejected change: without the colors of the code, and easy to read."""
+    muted = Style(color=palette.muted) if "#" in palette.muted else Style(dim=True)
+    segments = [
+        Segment(text, (style or Style()) + muted, control) for text, style, control in line.strip
+    ]
+    return replace(line, strip=Strip(segments, line.strip.cell_length))
+
+
+def block_lines(
+    block: Block,
+    page: Page,
+    *,
+    titled: bool = False,
+    destructive: frozenset[str] = frozenset(),
+) -> list[Line]:
+    context = BlockContext(page, 0, open=True, titled=titled, uncut=True, destructive=destructive)
+    lines, _ = draw_block(block, context)
     return lines
 
 

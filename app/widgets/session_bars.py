@@ -1,5 +1,6 @@
 """The bars above a session: the other active sessions, and the way from a sub-agent to the root."""
 
+import itertools
 from collections.abc import Sequence
 
 from textual.content import Content
@@ -29,7 +30,8 @@ def strip_text(states: Sequence[LiveState], width: int, key: str = "", folder: s
     right = Content.assemble((key, "bold $tone-muted"), (" next", "$tone-muted")) if key else ""
     room = width - (len(right) + 3 if key else 0)
     items: list[Content] = []
-    for title, full in ((MAX_TITLE, True), (SHORT_TITLE, True), (SHORT_TITLE, False)):
+    left = Content("")
+    for full, title in itertools.product((True, False), range(MAX_TITLE, SHORT_TITLE - 1, -2)):
         items = [_item(state, folder, title, full=full) for state in states]
         left = _joined(items, 0)
         if left.cell_length <= room:

@@ -26,10 +26,7 @@ MODE_TONES = {
 }
 MAX_NAME = 16
 NARROW = 60
-"""The width below which parts of the right side are dropped one by one."""
-
-WIDE = 100
-"""The width from which on less important facts are shown."""
+"""The width below which a missing sandbox is not shown."""
 
 
 @frozen(kw_only=True)
@@ -123,8 +120,8 @@ def _servers_text(status: Status) -> str:
 def status_text(status: Status, width: int) -> Content:
     """Return one line of *width* cells.
 
-    If it does not fit, these are dropped in order: servers, cost, context, branch, effort; at last
-    the line is cut with an ellipsis.
+    If it does not fit, these are dropped in order: the word "mode", the cached share, servers,
+    cost, context, branch, effort; at last the line is cut with an ellipsis.
     """
     left = Content.styled("NORMAL  ", "bold $tone-warn") if status.normal else Content("")
     left += Content.assemble(
@@ -133,41 +130,55 @@ def status_text(status: Status, width: int) -> Content:
         (f"{sanitize(short_model(status.fallback))} for " if status.fallback else "", "$tone-warn"),
         (sanitize(short_model(status.model)), "$tone-muted"),
     )
-    left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
+    tail = Content.styled(f" · {sanitize(status.effort)}" if status.effort else "", "$tone-muted")
+    parts = [p for p in (_branch_text(status), _context_text(status), money(status.cost)) if p]
+
+    def fits(after: Content, parts: list[str]) -> bool:
+        fixed = left.cell_length + tail.cell_length + after.cell_length
+        return fixed + _width(parts) + 2 <= width
+
+    after = _after_model(status, width, word=" mode")
+    if not fits(after, parts):
+        after = _after_model(status, width)
+    if status.cached is not None:
+        with_cache = [*parts[:-1], f"{status.cached:.0%} cached", parts[-1]]
+        parts = with_cache if fits(after, with_cache) else parts
+    servers = _servers_text(status)
+    if servers and fits(after, [*parts, servers]):
+        parts.append(servers)
+    while parts and not fits(after, parts):
+        parts.pop()
+    if not parts and left.cell_length + tail.cell_length + after.cell_length > width:
+        tail = Content("")
+    left += tail + after
+    right = Content.styled("   ".join(parts), "$tone-muted")
+    gap = width - left.cell_length - right.cell_length
+    if gap < 2:
+        return left.truncate(max(1, width), ellipsis=True)
+    return left + Content(" " * gap) + right
+
+
+def _after_model(status: Status, width: int, *, word: str = "") -> Content:
+    """Return the permission mode with *word* after it, and what is not as usual or runs in the
+    background."""
+    named = f"  {status.mode}{word}" if status.mode else ""
+    after = Content.styled(named, MODE_TONES[status.mode])
     if not status.trusted:
-        left += Content.styled("  not trusted", "$tone-warn")
+        after += Content.styled("  not trusted", "$tone-warn")
     if not status.sandboxed and width >= NARROW:
-        left += Content.styled("  no sandbox", "$tone-warn")
+        after += Content.styled("  no sandbox", "$tone-warn")
     if status.subagents:
-        left += Content.styled(f"  {count(status.subagents, 'sub-agent')}", "$tone-accent")
+        after += Content.styled(f"  {count(status.subagents, 'sub-agent')}", "$tone-accent")
     if status.shells:
-        left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
+        after += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
     if status.servers.failing:
         failing = status.servers.failing
         named = sanitize_line(failing[0])[:MAX_NAME] if len(failing) == 1 else str(len(failing))
-        left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
+        after += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
     if status.languages.failing:
         named = sanitize_line(", ".join(status.languages.failing))[:MAX_NAME]
-        left += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
-    tail = Content.styled(f" · {sanitize(status.effort)}" if status.effort else "", "$tone-muted")
-    parts = [p for p in (_branch_text(status), _context_text(status), money(status.cost)) if p]
-    if status.cached is not None:
-        with_cache = [*parts[:-1], f"{status.cached:.0%} cached", parts[-1]]
-        if width >= WIDE and left.cell_length + tail.cell_length + _width(with_cache) + 2 <= width:
-            parts = with_cache
-    with_servers = [*parts, *([servers] if (servers := _servers_text(status)) else [])]
-    if left.cell_length + tail.cell_length + _width(with_servers) + 2 <= width:
-        parts = with_servers
-    if width < NARROW:
-        while parts and left.cell_length + tail.cell_length + _width(parts) + 2 > width:
-            parts.pop()
-    if left.cell_length + tail.cell_length + _width(parts) > width:
-        tail = Content("")
-    right = Content.styled("   ".join(parts), "$tone-muted")
-    gap = width - left.cell_length - tail.cell_length - right.cell_length
-    if gap < 2:
-        return (left + tail).truncate(max(1, width), ellipsis=True)
-    return left + tail + Content(" " * gap) + right
+        after += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
+    return after
 
 
 def hints_text(hints: Sequence[tuple[str, str]], width: int) -> Content:

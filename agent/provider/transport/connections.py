@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, cast
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from agent.provider.transport.proxies import PORTS, environment_proxy, is_loopback
+from agent.provider.transport.proxies import environment_proxy, is_loopback
 from agent.records.errors import ConfigError
 from agent.records.frozen import frozen
 
@@ -79,10 +79,6 @@ KEEPALIVE = 30.0
 """Seconds that an unused connection stays open, since a step can follow the calls of another one:
 a new one takes several round trips."""
 
-BAD_PROXY = (
-    "The proxy address cannot be used: it has to be an http, https or socks5 address with a number "
-    "as its port. Characters such as / or # in its password have to be encoded. Check {where}."
-)
 PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 _SAFE = "!$%&'()*+,/:;=?@[]~"
@@ -151,7 +147,7 @@ class Connections:
         seconds of a connection. Raises one of ``HTTP_ERRORS``, or ``ValueError`` for an address
         or header that cannot be sent."""
         split = urlsplit(request.url)
-        if split.scheme not in PORTS or not split.hostname:
+        if split.scheme not in {"http", "https"} or not split.hostname:
             raise httpcore2.UnsupportedProtocol(f"{request.url} is not an http or https address")
         headers = [(n.encode("ascii"), v.encode("ascii")) for n, v in _headers(request, split)]
         response = await self._pool.handle_async_request(
@@ -186,7 +182,7 @@ class Connections:
 def _headers(request: HttpRequest, split: SplitResult) -> Generator[tuple[str, str]]:
     names = {name.lower() for name in request.headers}
     if "host" not in names:
-        port = "" if split.port in {None, PORTS[split.scheme]} else f":{split.port}"
+        port = f":{split.port}" if split.port is not None else ""
         host = _host(split).decode()
         yield "host", f"[{host}]{port}" if ":" in host else f"{host}{port}"
     if split.username and "authorization" not in names:
@@ -217,25 +213,19 @@ def _joined(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 async def _unpacked(stream: AsyncIterator[bytes], coding: str) -> AsyncGenerator[bytes, None]:
-    """Yield the unpacked pieces of *stream*. Requests ask for none that is packed; some proxies and
-    servers pack it all the same."""
+    """Yield the unpacked pieces of *stream*. Only servers and proxies that ignore the request's
+    ``accept-encoding`` pack one."""
     if coding not in {"gzip", "x-gzip", "deflate"}:
         raise httpcore2.RemoteProtocolError(f"it is packed as {coding}, which was not asked for")
-    unpacker = None
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # with the header of zlib or gzip
     try:
         async for piece in stream:
-            rest = piece
-            while rest:
-                if unpacker is None or unpacker.eof:  # gzip can have several members
-                    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # of zlib or gzip
-                unpacked = unpacker.decompress(rest)
-                rest = unpacker.unused_data
-                if unpacked:
-                    yield unpacked
+            if unpacked := unpacker.decompress(piece):
+                yield unpacked
+        if rest := unpacker.flush():
+            yield rest
     except zlib.error as error:
         raise httpcore2.RemoteProtocolError("it cannot be unpacked") from error
-    if unpacker is not None and not unpacker.eof:
-        raise httpcore2.RemoteProtocolError("it is cut off")
 
 
 class HttpPool:
@@ -253,7 +243,6 @@ class HttpPool:
 
         Raises ``ConfigError`` when one of them cannot be used.
         """
-        where = "the provider's options.proxy" if proxy else "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
         proxy = proxy or environment_proxy(url)
         plain = not proxy and not ca and url.startswith("http://") and is_loopback(url)
         route = (proxy, ca, plain)
@@ -261,13 +250,11 @@ class HttpPool:
             try:
                 # Loading the certificates of the system takes 20 ms: not for servers without TLS.
                 trusted = _no_certificates() if plain else _certificates(ca)
-            except OSError as error:
-                used = f"The certificates in {ca}" if ca else "The certificates of the system"
-                raise ConfigError(f"{used} cannot be used: {error}") from error
-            try:
                 self._by_route[route] = Connections(_pool(proxy, trusted))
-            except ValueError:  # it quotes parts of the address, which can have a password
-                raise ConfigError(BAD_PROXY.format(where=where)) from None
+            except (OSError, ValueError) as error:
+                # The proxy's address can contain a password.
+                used = f"certificates in {ca}" if ca else "proxy address"
+                raise ConfigError(f"The provider's {used} cannot be used: {error}") from error
         return self._by_route[route]
 
     async def aclose(self) -> None:
@@ -284,7 +271,7 @@ def _pool(proxy: str | None, trusted: ssl.SSLContext) -> httpcore2.AsyncConnecti
         )
     split = urlsplit(proxy)
     if split.scheme not in PROXY_SCHEMES or not split.hostname:
-        raise ValueError("no address of a proxy")
+        raise ValueError("it has to be an http, https or socks5 address")
     kind = (
         httpcore2.AsyncSOCKSProxy if split.scheme.startswith("socks") else httpcore2.AsyncHTTPProxy
     )

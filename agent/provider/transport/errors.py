@@ -384,8 +384,6 @@ LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
 
 NO_MODEL = "{provider} does not have this model"
 _NOT_FOUND = frozenset({404, 410})
-_MODEL = lazy_pattern(r"(?<![/\w])(?:model_not_found|models?(?![\w/])|models/\S+ is not found)")
-"""A model by its word; in a path such as /v1/models it says nothing."""
 
 
 @frozen
@@ -510,7 +508,7 @@ def _error(
     lead = LEAD_SENTENCES[found.kind].format(provider=provider)
     if found.retry_once:
         lead = f"{provider} could not read the model's tool call"
-    elif found.kind is Kind.INVALID_REQUEST and status in _NOT_FOUND and _MODEL.search(text.search):
+    elif found.kind is Kind.INVALID_REQUEST and status in _NOT_FOUND and "model" in text.search:
         lead = NO_MODEL.format(provider=provider)
     if text.empty:
         detail = f"HTTP {status}, without details" if status else "no details"

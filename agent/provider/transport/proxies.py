@@ -35,20 +35,17 @@ def environment_proxy(url: str, env: Mapping[str, str] = os.environ) -> str | No
 
 
 def _is_this_machine(host: str) -> bool:
-    return host in LOOPBACK_NAMES or (
-        host.startswith("127.") and host.replace(".", "").isdigit()  # an address, not a name
-    )
+    return host in LOOPBACK_NAMES or host.startswith("127.")
 
 
 def _named_proxies(env: Mapping[str, str]) -> dict[str, str]:
     """Return the proxies by the scheme they are for, with ``all``, and the hosts without one as
-    ``no``. A name in lower case wins, also an empty one, which turns the proxy off."""
+    ``no``. A name in lower case wins."""
     named: dict[str, str] = {}
     for name in sorted(env):  # upper case comes first
         kind, underscore, end = name.lower().rpartition("_")
-        if underscore and end == "proxy":
+        if underscore and end == "proxy" and env[name]:
             named[kind] = env[name]
-    named = {kind: value for kind, value in named.items() if value}
     if sys.platform == "darwin" and named.keys() <= {"no"}:
         from urllib.request import getproxies  # 15 ms
 
@@ -72,7 +69,7 @@ def _names(entry: str, host: str, port: int | None) -> bool:
         asked = asked.removeprefix(":")
     else:
         name, _, asked = entry.partition(":")
-    name = name.lstrip("*").strip(".")
+    name = name.lstrip("*").lstrip(".")
     return bool(name) and f".{host}".endswith(f".{name}") and asked in {"", str(port)}
 
 

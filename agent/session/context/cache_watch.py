@@ -6,7 +6,6 @@ requests of a session are compared in that order, but only after a miss: a hit c
 
 import hashlib
 import json
-import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -15,7 +14,6 @@ from agent.bus import Bus
 from agent.provider.client import ModelRequest, ToolSchema, Turn
 from agent.provider.usage_parsing import cost
 from agent.records.amounts import money, tokens
-from agent.records.errors import OpencodePyError
 from agent.records.events import Notice
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
@@ -23,8 +21,6 @@ from agent.records.messages import CAUSES, AssistantMessage, CacheMiss, CacheMis
 from agent.records.usage import Usage
 from agent.store import queries, writes
 from agent.store.store import Store
-
-log = logging.getLogger(__name__)
 
 LEAST_LOST = 2_000
 """Tokens that were read again below which a miss is ignored: providers cache in blocks."""
@@ -47,7 +43,7 @@ ADVICE: dict[CacheMissCause, str] = {
     "effort": "Each effort has its own cache.",
     "expired": "Pauses of more than 5 minutes cause this.",
     "dropped": "Nothing in the request changed.",
-    "restarted": "Nothing in the tools or the system prompt explains it.",
+    "restarted": "Tools and system prompt were the same, or were not known.",
 }
 WARNING = (
     "The prompt cache was missed {times} times because {cause}: {lost} tokens were "
@@ -116,11 +112,7 @@ class CacheWatch:
     async def recall(self, store: Store, session_id: str) -> None:
         """Read what is stored of the last request of a session that this program sent none of."""
         if session_id not in self._last:
-            try:
-                stored = await store.read(queries.request_head, session_id)
-            except OpencodePyError as error:  # it would only explain a miss
-                log.warning("the last request of %s could not be read: %s", session_id, error)
-                return
+            stored = await store.read(queries.request_head, session_id)
             head = RequestHead.from_json(stored) if stored is not None else None
             if head is not None:
                 self._heads[session_id] = head
@@ -133,18 +125,13 @@ class CacheWatch:
         begins = (last.request.tools, last.request.system, last.request.effort, last.marker)
         if self._kept.get(session_id) == begins:  # making the digests takes 1 ms
             return
+        self._kept[session_id] = begins
         head = head_of(last)
         if self._heads.get(session_id) != head:
             self._heads[session_id] = head
             while len(self._heads) > MAX_SESSIONS:
                 self._kept.pop(self._heads.popitem(last=False)[0], None)
-            try:
-                await store.write(writes.save_request_head, session_id, head.to_json())
-            except OpencodePyError as error:  # as above; the next step tries again
-                log.warning("the last request of %s could not be stored: %s", session_id, error)
-                del self._heads[session_id]
-                return
-        self._kept[session_id] = begins
+            await store.write(writes.save_request_head, session_id, head.to_json())
 
     def note(self, sent: SentRequest) -> CacheMiss | None:
         """Note a request; return why it missed the cache, None if it did not."""

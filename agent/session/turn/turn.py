@@ -257,12 +257,12 @@ class Turn:
             estimated = meter.estimated_tokens(settings)
             await self.services.cache_watch.recall(self.services.store, self.session.id)
             result = await step.run(client, request)
+            await self.services.cache_watch.keep(self.services.store, self.session.id)
         meter.calibrate(settings, estimated, result.usage)
         self.conversation.add(result.message)
         await self.record_usage(*step.take_usage())
         if isinstance(message := result.message.message, AssistantMessage):
             await self.tracker.after_step(message)
-        await self.services.cache_watch.keep(self.services.store, self.session.id)
         return replace(result, extra_usage=self.calls.take_extra_usage())
 
     def end_claims(self) -> None:

@@ -21,7 +21,7 @@ class PageScreen(Dialog[None]):
     """Shows *text* (already sanitized) under *title*.
 
     Text whose layout depends on the width is passed as a function of the width in cells. *hints*
-    are further keys with their descriptions.
+    are further keys with their descriptions, *close* is what closing it does.
     """
 
     CSS_PATH = str(Path(__file__).with_name("page.tcss"))
@@ -34,9 +34,10 @@ class PageScreen(Dialog[None]):
         text: Content | Callable[[int], Content],
         *,
         hints: Sequence[tuple[str, str]] = (),
+        close: str = "close",
     ) -> None:
         super().__init__()
-        self._hints = (*hints, ("esc", "close"))
+        self._hints = (*hints, ("esc", close))
         self._title = title
         self._text = text
 

@@ -49,7 +49,8 @@ class TwoColumnRow(Visual):
     *left* where that is longer or the whole *note* fits only there. The left side is cut if both
     sides do not fit; before that, *note* is dropped if it would get fewer than ``MIN_NOTE`` cells.
     *right* is dropped only where *left* would get fewer than ``MIN_LEFT``, in a *heading* also
-    where there would be too little for the rows below.
+    where there would be too little for the rows below. *short_right* is shown instead where *left*
+    would get less than two fifths of the width.
     """
 
     def __init__(
@@ -60,9 +61,11 @@ class TwoColumnRow(Visual):
         columns: Sequence[int] = (),
         *,
         heading: bool = False,
+        short_right: Content | None = None,
     ) -> None:
         self.left = left
         self.right = right
+        self._short_right = short_right or None
         self._note = note
         self._columns = columns
         self._heading = heading
@@ -70,6 +73,9 @@ class TwoColumnRow(Visual):
     def line(self, width: int) -> Content:
         """Return the row in *width* cells."""
         left, right = self.left, self.right
+        cramped = width - right.cell_length - 2 < min(left.cell_length, width * 2 // 5)
+        if cramped and self._short_right is not None:
+            right = self._short_right
         least = MIN_LEFT if self._heading else min(MIN_LEFT, left.cell_length)
         if width - right.cell_length - 2 < least:
             right = Content("")
@@ -118,10 +124,17 @@ class Row:
     """The heading above this row and its neighbors."""
     right: str = ""
     """Text at the right edge."""
+    short_right: str = ""
+    """Its most important part, shown where the whole of it leaves too little of the title; "" for
+    none."""
+    right_tone: str = "$tone-muted"
     group_right: str = ""
     """Text at the right edge of the heading."""
     hidden: str = ""
     """Text that is searched but not shown."""
+    tone: str = ""
+    """The color of the first word of the title, which shows a state; "" for that of the text."""
+    note_tone: str = "$tone-muted"
 
     @property
     def text(self) -> str:
@@ -173,10 +186,16 @@ class Picker(Dialog[str | None]):
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
             yield from self.compose_below_list()
-            enter = () if self._enter == "close" else (("enter", self._enter),)
-            lines = 1 if self.has_class("-short") else None
-            keys = KeyHints(*enter, *self._hints, ("esc", "close"), most_lines=lines)
-            yield Static(keys, id="picker-keys")
+            yield Static(self._keys(), id="picker-keys")
+
+    def _keys(self) -> KeyHints:
+        enter = () if self._enter == "close" else (("enter", self._enter),)
+        lines = 1 if self.has_class("-short") else None
+        return KeyHints(*enter, *self._hints, ("esc", "close"), most_lines=lines)
+
+    def on_resize(self) -> None:
+        for line in self.query("#picker-keys").results(Static):
+            line.update(self._keys())
 
     def compose_below_list(self) -> ComposeResult:
         """Yield widgets between the list and the key hints; for pickers with a preview."""
@@ -291,11 +310,13 @@ class Picker(Dialog[str | None]):
 
     def _option(self, row: Row, columns: Sequence[int]) -> Option:
         mark = "● " if row.key == self._current else "  "
-        title = Content.assemble((mark, "$tone-accent"), sanitize(row.title))
-        note, right = (
-            Content.styled(sanitize(text), "$tone-muted") for text in (row.note, row.right)
-        )
-        return Option(TwoColumnRow(title, right, note, columns), id=row.key)
+        first, space, rest = sanitize(row.title).partition(" ")
+        title = Content.assemble((mark, "$tone-accent"), (first, row.tone), space + rest)
+        note = Content.styled(sanitize(row.note), row.note_tone)
+        right = Content.styled(sanitize(row.right), row.right_tone)
+        short = Content.styled(sanitize(row.short_right), row.right_tone)
+        shown = TwoColumnRow(title, right, note, columns, short_right=short)
+        return Option(shown, id=row.key)
 
 
 def _note_columns(rows: Sequence[Row]) -> Sequence[int]:
@@ -304,9 +325,8 @@ def _note_columns(rows: Sequence[Row]) -> Sequence[int]:
 
 
 def _heading(row: Row) -> Option:
-    left, right = (
-        Content.styled(sanitize(text), "$tone-muted") for text in (row.group, row.group_right)
-    )
+    left = Content.styled(sanitize(row.group), "bold $tone-muted")
+    right = Content.styled(sanitize(row.group_right), "$tone-muted")
     return Option(TwoColumnRow(left, right, heading=True), disabled=True)
 
 

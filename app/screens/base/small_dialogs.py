@@ -40,24 +40,29 @@ class ConfirmScreen(AutoDialog[bool]):
     ]
     LETTERS: ClassVar[Mapping[str, str]] = {"y": "answer(True)", "n": "answer(False)"}
 
-    def __init__(self, question: str, detail: str = "") -> None:
+    def __init__(
+        self, question: str, detail: str = "", *, yes: str = "yes", destructive: bool = False
+    ) -> None:
+        """*yes* says what y does; *destructive* if it cannot be undone."""
         super().__init__(grace=0)
         self._question = question
         self._detail = detail
+        self._keys = (("y", yes), ("n", "no" if yes == "yes" else "cancel"))
+        self._destructive = destructive
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
+        with Vertical(classes="dialog -error" if self._destructive else "dialog"):
             yield Static(Content.styled(sanitize(self._question), "bold"))
             if self._detail:
                 yield Static(Content(sanitize(self._detail)), classes="dialog-text")
-            yield _keys(("y", "yes"), ("n", "no"))
+            yield _keys(*self._keys)
 
     def on_key(self, event: events.Key) -> None:
         """Show that a letter answers, which ``AutoDialog.on_key`` takes: Enter does not."""
         self.show_note(LETTER_NEEDED if event.key == "enter" else "")
 
     def show_note(self, note: str) -> None:
-        hints = KeyHints(("y", "yes"), ("n", "no"), note=note)
+        hints = KeyHints(*self._keys, note=note)
         self.query_one(".dialog-keys", Static).update(hints)
 
     def action_answer(self, yes: bool) -> None:
@@ -98,7 +103,7 @@ class TextScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
 
     def __init__(
-        self, question: str, value: str = "", *, enter: str = "continue", escape: str = "close"
+        self, question: str, value: str = "", *, enter: str = "continue", escape: str = "cancel"
     ) -> None:
         super().__init__()
         self._question = question

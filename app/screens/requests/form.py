@@ -140,7 +140,7 @@ class FieldBox(Vertical):
     def show_fault(self, fault: str) -> None:
         """Show what is wrong with the field, "" for nothing."""
         self._fault.display = bool(fault)
-        self._fault.update(Content.styled(f"✗ {sanitize_line(fault)}", "$tone-err"))
+        self._fault.update(Content.styled(f"✕ {sanitize_line(fault)}", "$tone-err"))
 
 
 class FormScreen(QuestionDialog):
@@ -173,6 +173,8 @@ class FormScreen(QuestionDialog):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         control = event.widget
+        for box in self._boxes:
+            box.set_class(box.control is control, "-focused")
         if isinstance(control.parent, FieldBox):
             scroll = self.query_one("#form-fields").scroll_to_center
             self.call_after_refresh(scroll, control.parent, animate=False, immediate=True)
@@ -182,9 +184,8 @@ class FormScreen(QuestionDialog):
         if isinstance(control, ChoiceList):
             mark = [("space", "mark")]
             enter = enter if control.multiple else f"mark, {enter}"
-        hints = KeyHints(
-            *mark, ("enter", enter), ("tab", "next"), (LATER_KEY, "later"), ("esc", "cancel")
-        )
+        tab = () if enter.endswith("next field") else (("tab", "next"),)
+        hints = KeyHints(*mark, ("enter", enter), *tab, (LATER_KEY, "later"), ("esc", "cancel"))
         self.query_one("#question-hints", Static).update(hints)
 
     def on_key(self, event: events.Key) -> None:

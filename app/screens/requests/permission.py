@@ -62,6 +62,9 @@ SHORT_OFFER = 200
 """The length in characters up to which the "always" offer is shown next to the answers and does not
 scroll."""
 
+OTHER_ROWS = 16
+"""Rows of the dialog besides its subject and the parts of the call."""
+
 HUNK_STEPS = {"n": 1, "j": 1, "p": -1, "k": -1}
 
 
@@ -117,7 +120,12 @@ class PermissionScreen(AutoDialog[Outcome]):
                 yield Static(Content.styled(sanitize(request.heading), "bold"), id="ask-heading")
                 yield Static(self._side_note(), id="ask-who")
             with VerticalScroll(id="ask-subject", can_focus=False):
-                yield PermissionSubject(request.blocks, id="ask-blocks")
+                losing = frozenset(
+                    one.need.pattern.split(" ", 1)[0]
+                    for one in request.needs
+                    if one.need.destructive
+                )
+                yield PermissionSubject(request.blocks, destructive=losing, id="ask-blocks")
             yield CommandEditor(id="ask-edit")
             with VerticalScroll(id="ask-details", can_focus=False):
                 above = any(isinstance(block, ShellBlock) for block in request.blocks)
@@ -143,7 +151,21 @@ class PermissionScreen(AutoDialog[Outcome]):
         )  # more can be open than at compose
         self._place_offer()
 
+    def on_compose(self) -> None:
+        super().on_compose()
+        self.set_class(self._is_tight(app_of(self).size.height), "-tight")
+
+    def _is_tight(self, height: int) -> bool:
+        """Return whether *height* rows are too few to show everything with empty rows between."""
+        blocks = self.request.blocks
+        hunks = [h for block in blocks if isinstance(block, DiffBlock) for h in block.hunks]
+        commands = [block.command for block in blocks if isinstance(block, ShellBlock)]
+        rows = sum(len(hunk.lines) + 2 for hunk in hunks)
+        rows += sum(command.count("\n") + 1 for command in commands)
+        return rows + len(self.request.needs) + OTHER_ROWS > height
+
     def on_resize(self) -> None:
+        self.set_class(self._is_tight(self.size.height), "-tight")
         self._fit()
         self.call_after_refresh(self._fit)
 
@@ -293,7 +315,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         """Show the changes on a screen of their own, to mark hunks and comment on lines."""
         from app.screens.review.changes import (  # only for a review
             NO_CHOICE,
-            REFUSE,
+            REJECT,
             ChangesScreen,
             ReviewState,
         )
@@ -306,7 +328,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         screen = ChangesScreen(
             self.request.heading,
             [ReviewedFile(block) for block in self._diffs],
-            labels=REFUSE if choice.offered else NO_CHOICE,
+            labels=REJECT if choice.offered else NO_CHOICE,
             state=ReviewState(self._comments, refused),
         )
         app_of(self).push_screen(screen, self._reviewed)
@@ -398,7 +420,8 @@ class PermissionScreen(AutoDialog[Outcome]):
         callers = self.request.callers
         working = f", working for {callers[0]}" if callers else ""
         later = Content.assemble("   ", (LATER_KEY, "bold"), " later") if self._can_wait else ""
-        note = Content(several + sanitize(self.request.agent + working)) + later
+        asking = f"agent {sanitize(self.request.agent + working)}"
+        note = Content(several + asking) + later
         return note.stylize("$tone-muted")
 
     @property

@@ -87,9 +87,9 @@ class QuestionDialog(AutoDialog[QuestionOutcome]):
     def _side_note(self) -> Content:
         question = self.question
         parts = [
-            f"{question.number} of {question.total}" if question.total > 1 else "",
+            f"question {question.number} of {question.total}" if question.total > 1 else "",
             f"{self._pending} waiting" if self._pending > 1 else "",
-            sanitize_line(question.agent),
+            f"agent {sanitize_line(question.agent)}" if question.agent else "",
         ]
         return Content.styled("   ".join(part for part in parts if part), "$tone-muted")
 
@@ -234,5 +234,5 @@ class QuestionScreen(QuestionDialog):
 
     def _hints(self, note: str = "") -> KeyHints:
         mark = [("space", "mark")] if self.question.multiple else []
-        keys = (*mark, ("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop"))
+        keys = (*mark, ("enter", "answer"), (LATER_KEY, "later"), ("esc", "close and stop"))
         return KeyHints(*keys, note=note)

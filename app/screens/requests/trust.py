@@ -9,10 +9,12 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from agent.records.amounts import count
 from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
 from app.screens.base.fitted import Fitted
 from app.screens.base.hints import KeyHints
 from app.screens.requests.permission import SCROLL_STEPS
+from app.terminal.app_of import app_of
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # not needed for the first frame
@@ -41,6 +43,8 @@ EXPLAINED = (
     "Anything you trust runs with your permissions. Without trust, none of this is used except the "
     "folder's ask and deny rules. You are asked again when what would run changes."
 )
+OTHER_ROWS = 15
+"""Rows of the dialog besides the list."""
 STEER_LABELS: dict[str, str] = {
     "instructions": "instructions",
     "command": "commands",
@@ -129,6 +133,7 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
             yield Static(Content(sanitize_line(self._question.folder)), id="trust-folder")
             with VerticalScroll(id="trust-found", can_focus=False):
                 yield Static(trust_text(self._question), id="trust-list")
+            yield Static(id="trust-below")
             yield Static(Content.styled(EXPLAINED, "$tone-muted"), id="trust-explained")
             yield Static(self._keys(), id="trust-keys")
 
@@ -152,6 +157,35 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
 
     def interrupt(self) -> None:
         self.dismiss("later")
+
+    def on_mount(self) -> None:
+        self.watch(self.query_one("#trust-found"), "scroll_y", self._count_below, init=False)
+
+    def on_compose(self) -> None:
+        super().on_compose()
+        self._set_tight(app_of(self).size.height)
+
+    def _set_tight(self, height: int) -> None:
+        """Leave out empty rows where the list would not fit otherwise."""
+        rows = trust_text(self._question).plain.count("\n") + OTHER_ROWS
+        self.set_class(rows > height, "-tight")
+
+    def on_resize(self) -> None:
+        self._set_tight(self.size.height)
+        self.query_one("#trust-below").display = False
+        self.call_after_refresh(self._count_below)
+
+    def _count_below(self) -> None:
+        """Show how many lines are still below the end of the list."""
+        scroll = self.query_one("#trust-found", VerticalScroll)
+        line = self.query_one("#trust-below", Static)
+        if not line.display and not scroll.max_scroll_y:
+            return
+        left = scroll.max_scroll_y - round(scroll.scroll_y)
+        left += not line.display  # it takes a row of the list
+        line.display = True
+        text = f"↓ {count(left, 'more line')}" if left else ""
+        line.update(Content.styled(text, "$tone-warn"))
 
     def _scroll(self, lines: int) -> None:
         self.query_one("#trust-found", VerticalScroll).scroll_relative(y=lines, animate=False)

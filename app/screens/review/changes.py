@@ -67,12 +67,12 @@ NOTHING_REVERTED: frozenset[int] = frozenset()
 NEW_REVIEW = ReviewState()
 NO_CHOICE = HunkLabels()
 REVERT = HunkLabels("kept", "reverted", "revert")
-REFUSE = HunkLabels("kept", "refused", "refuse")
+REJECT = HunkLabels("kept", "rejected", "reject")
 
 
 class ChangesScreen(Dialog[ReviewState]):
     """Shows *files*. *write* reverts hunks at once, in one of the *tasks*; without it they are only
-    marked with the words of *labels* (refused), for the caller. *sent* are comments of earlier
+    marked with the words of *labels* (rejected), for the caller. *sent* are comments of earlier
     reviews. *keep* gets the comments that are not sent yet after each change. *confirm* is what
     enter does while there are none, such as merging."""
 
@@ -235,11 +235,13 @@ class ChangesScreen(Dialog[ReviewState]):
             pairs.append(("enter", "done" if self._marks_only else "send"))
         elif self._confirm:
             pairs.append(("enter", self._confirm))
-        pairs += [("esc", "close"), ("n p", "change"), ("tab", "file"), ("v", "select lines")]
-        pairs += [("s", "layout"), ("x", "remove the comment")]
-        while len(pairs) > 4 and KeyHints(*pairs).cell_length > max(20, self.size.width - 4):
-            pairs.pop()
-        line.update(KeyHints(*pairs))
+        pairs.append(("n p", "change"))
+        if len(self._files) > 1:
+            pairs.append(("tab", "file"))
+        pairs += [("v", "select lines"), ("s", "layout")]
+        if self._comments:
+            pairs.append(("x", "remove the comment"))
+        line.update(KeyHints(*pairs, ("esc", "close"), most_lines=2))
 
     # --- moving ---
 

@@ -347,7 +347,9 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
         extracted = file_to_save(self._loaded[row.session_id], row)
         folder = self._runtime.directory
-        name = await show_dialog(app_of(self), TextScreen("Save to which file?", extracted.name))
+        name = await show_dialog(
+            app_of(self), TextScreen("Save to which file?", extracted.name, enter="save")
+        )
         if not name:
             return
         text = redacted(extracted.text, self._secrets)

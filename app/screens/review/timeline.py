@@ -342,13 +342,13 @@ def turn_line(turn: TimelineTurn, width: int, *, unfolded: bool) -> Content:
         facts.append(duration(turn.seconds))
     if turn.cost is not None:
         facts.append(money(turn.cost))
-    note = Content.assemble(("  " + "  ".join(facts), "$tone-faint"))
+    note = Content.assemble(("  " + "  ".join(facts), "$tone-muted"))
     if turn.cancelled:
         note += Content.styled("  canceled", tone)
     elif turn.failures:
         note += Content.styled(f"  {count(turn.failures, 'error')}", tone)
     if turn.usage.output:
-        note += Content.styled(f"  {tokens(turn.usage.output)} out", "$tone-faint")
+        note += Content.styled(f"  {tokens(turn.usage.output)} out", "$tone-muted")
     if turn.cache_misses:
         note += Content.styled("  cache missed", "$tone-warn")
     rows = [row.truncate(width, ellipsis=True) for row in (head, note)]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -19,7 +20,8 @@ from agent.records.frozen import frozen
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.screens.base.picker import MAX_ROWS, Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
-from app.session_state.live_sessions import LiveSessions
+from app.session_state.folder_facts import short_folder
+from app.session_state.live_sessions import LiveSessions, State
 from app.terminal.app_of import app_of
 from app.terminal.tasks import Tasks, is_open, show_dialog
 from app.text.dates import clock, day
@@ -69,6 +71,27 @@ class SessionFilter:
         )
 
 
+STATE_TONES: Mapping[State, str] = {
+    "needs you": "$tone-warn",
+    "failed": "$tone-err",
+    "interrupted": "$tone-warn",
+}
+
+
+@frozen
+class ListedState:
+    """The state of a live session in the list."""
+
+    text: str
+    activity: str = ""
+    """The running tool call."""
+    tone: str = "$tone-muted"
+
+    def before(self, facts: str) -> str:
+        """Return the state and the activity, then *facts*."""
+        return "  ".join(filter(None, (self.text, self.activity, facts.rstrip())))
+
+
 def session_facts(
     line: "SessionListItem", *, everywhere: bool, here: str = "", live: bool = False
 ) -> str:
@@ -82,7 +105,8 @@ def session_facts(
         ours = _WORKTREE.search(line.directory)
         found.append(sanitize_line(f"worktree {ours[1]}" if ours else line.directory))
     turns = count(line.turns, "turn") if line.turns else ""  # its first one has not ended
-    amounts = turns if live else f"{clock(line.updated)}{turns:>9}  {money(line.cost):>6}"
+    amounts = f"{turns:>9}  {money(line.cost):>6}"
+    amounts = amounts if live else f"{clock(line.updated)}{amounts}"
     return "  ".join(filter(None, [*found, amounts]))
 
 
@@ -96,16 +120,24 @@ def session_row(
     *,
     everywhere: bool = False,
     here: str = "",
-    state: str = "",
+    state: "ListedState | None" = None,
 ) -> Row:
     """Return the row of a session at the time *now* (seconds since the epoch). *state* is that of
     a live one."""
-    facts = session_facts(line, everywhere=everywhere, here=here, live=bool(state))
+    facts = session_facts(line, everywhere=everywhere, here=here, live=state is not None)
+    if line.pinned and state is None:  # its heading does not say the day
+        facts = f"{day(line.updated, now)} {facts}"
     return Row(
         key=line.id,
         title=line.title or "Untitled",
-        right=f"{state}  {facts}" if state else facts,
-        group="Active" if state else "Pinned" if line.pinned else day(line.updated, now),
+        right=state.before(facts) if state is not None else facts,
+        short_right=state.text if state is not None else "",
+        right_tone=state.tone if state is not None else "$tone-muted",
+        group="Active"
+        if state is not None
+        else "Pinned"
+        if line.pinned
+        else day(line.updated, now),
     )
 
 
@@ -124,7 +156,7 @@ def session_rows(
     session_filter: SessionFilter,
     now: float,
     here: str = "",
-    states: Mapping[str, str] | None = None,
+    states: "Mapping[str, ListedState] | None" = None,
 ) -> list[Row]:
     """Return the rows for what is *typed*: the live sessions, by their *states*, other matches by
     day, similar titles, then *hits*."""
@@ -133,7 +165,7 @@ def session_rows(
     fitting.sort(key=lambda line: live.index(line.id) if line.id in live else len(live))
 
     def row_of(line: "SessionListItem") -> Row:
-        state = (states or {}).get(line.id, "")
+        state = (states or {}).get(line.id)
         everywhere = session_filter.everywhere
         return session_row(line, now, everywhere=everywhere, here=here, state=state)
 
@@ -208,7 +240,9 @@ class SessionListScreen(Picker):
         tasks: Tasks,
         live: LiveSessions | None = None,
         now: float | None = None,
+        home: str = "",
     ) -> None:
+        """*home* is the folder that is shown as ``~``."""
         super().__init__(
             "Sessions of this folder",
             (),
@@ -221,10 +255,12 @@ class SessionListScreen(Picker):
                 ("ctrl+e", "archive"),
                 ("ctrl+d", "delete"),
             ),
+            enter="open",
             empty="Reading the sessions",
         )
         self.open_mode: OpenMode = "open"
         self._runtime = runtime
+        self._home = home
         self._tasks = tasks
         self._live = live
         self._clock = time.time if now is None else lambda: now
@@ -279,13 +315,20 @@ class SessionListScreen(Picker):
             states=self._states(),
         )
 
-    def _states(self) -> dict[str, str]:
+    def _states(self) -> dict[str, ListedState]:
         """Return the states of the live sessions, those of other programs last."""
         ours = self._live.all if self._live is not None else ()
-        found = {one.session.id: one.facts(self._clock()) for one in ours}
+        now = self._clock()
+        found = {
+            one.session.id: ListedState(
+                one.lasting(now), one.short_activity, STATE_TONES.get(one.state, "$tone-muted")
+            )
+            for one in ours
+        }
         for session_id, lease in self._foreign.items():
             if session_id not in found:
-                found[session_id] = f"◐ working in another opencode-py ({lease.pid})"
+                text = f"◐ working in another opencode-py ({lease.pid})"
+                found[session_id] = ListedState(text)
         return found
 
     async def _read(self) -> None:
@@ -350,7 +393,7 @@ class SessionListScreen(Picker):
 
     async def _preview(self, key: str) -> None:
 
-        shown = await preview(self._runtime.store, key, self._filter.typed)
+        shown = await preview(self._runtime.store, key, self._filter.typed, self._home)
         if key == self._previewing and is_open(self):
             self.query_one("#sessions-preview", Static).update(shown)
 
@@ -428,12 +471,14 @@ class SessionListScreen(Picker):
         children = len(await self._runtime.store.children(line.id))
         also = f", with {count(children, 'session')} of its sub-agents" if children else ""
         detail = f"It will be deleted permanently{also}."
-        question = ConfirmScreen(f"Delete “{line.title or 'Untitled'}”?", detail)
+        title = f"Delete “{line.title or 'Untitled'}”?"
+        question = ConfirmScreen(title, detail, yes="delete", destructive=True)
         if await show_dialog(app_of(self), question):
             await self._runtime.sessions.delete(line.id)
 
     async def _ask_name(self, line: "SessionListItem") -> None:
-        title = await show_dialog(app_of(self), TextScreen("Name this session", line.title))
+        dialog = TextScreen("Rename the session", line.title, enter="rename")
+        title = await show_dialog(app_of(self), dialog)
         if title is not None:
             await self._runtime.sessions.repository.rename(line.id, title)
 
@@ -444,16 +489,17 @@ NEWEST_MESSAGES = 12
 """Messages of a session that are searched for its last response."""
 
 
-async def preview(store: "Store", key: str, typed: str) -> Content:
-    """Return the preview for the row *key* while *typed* is searched for."""
+async def preview(store: "Store", key: str, typed: str, home: str = "") -> Content:
+    """Return the preview for the row *key* while *typed* is searched for. *home* is the folder that
+    is shown as ``~``."""
     session_id, _, message_id = key.partition(" ")
     try:
         session = await store.session(session_id)
     except SessionNotFound:
         return Content("")
+    folder = short_folder(Path(session.directory), home)
     head = Content.styled(
-        sanitize_line(f"{session.directory}   {session.model or ''}   {session.agent}"),
-        "$tone-faint",
+        sanitize_line(f"{folder}   {session.model or ''}   {session.agent}"), "$tone-faint"
     )
     lines: list[Content] = [head]
     if message_id:

@@ -68,6 +68,8 @@ class BlockContext:
     """True if it is one of several, so that it needs a title."""
     uncut: bool = False
     """True if it is the subject of a permission request, which has to be shown in full."""
+    destructive: frozenset[str] = frozenset()
+    """The names of programs with which the command can destroy something."""
 
     @property
     def max_lines(self) -> int:
@@ -148,6 +150,7 @@ def _draw_shell(block: ShellBlock, context: BlockContext) -> DrawnBlock:
         code = highlight(command, context.palette, language="bash")
         limit = context.max_lines if context.open else 6
         for text in code[:limit]:
+            _mark_programs(text, context)
             lines += _folded_lines(text, context, context.gutter)
         if len(code) > limit:
             lines.append(hidden_lines_row(context, len(code) - limit, "more lines"))
@@ -163,6 +166,17 @@ def _draw_shell(block: ShellBlock, context: BlockContext) -> DrawnBlock:
         note = Text(sanitize_line(block.note), style=context.palette.style("warn"))
         lines += _wrapped_lines(note, context, prefix)
     return lines, long or len(raw) > SHELL_LINES + 1
+
+
+_BEFORE_PROGRAM = re.compile(r"(^|[;&|({!`]|\b(sudo|xargs|exec|time|then|do|else))\s*$")
+
+
+def _mark_programs(text: Text, context: BlockContext) -> None:
+    """Show the names of programs that can destroy something in the color of errors."""
+    for name in context.destructive:
+        for found in re.finditer(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", text.plain):
+            if _BEFORE_PROGRAM.search(text.plain[: found.start()]):
+                text.stylize(context.palette.style("err"), *found.span())
 
 
 def _earlier_lines_row(count: int, context: BlockContext, prefix: tuple[Segment, ...]) -> Line:

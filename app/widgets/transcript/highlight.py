@@ -1,5 +1,6 @@
 """Syntax highlighting with Pygments lexers and the colors of our palettes."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,6 +23,7 @@ _TOKENS = (
     ("Token.Comment", "faint", "italic"),
     ("Token.Keyword", "blue", ""),
     ("Token.Operator.Word", "blue", ""),
+    ("Token.Name.Program", "blue", ""),
     ("Token.Name.Function", "accent", ""),
     ("Token.Name.Class", "accent", ""),
     ("Token.Name.Decorator", "plan", ""),
@@ -184,15 +186,23 @@ class Place:
     """True between ``for`` or ``case`` and ``in``."""
 
 
+PROGRAM = "Token.Name.Program"
+_PROGRAM_NAME = re.compile(r"[\w.~/][\w.~/+-]*")
+
+
 def commands_only(tokens: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield *tokens* (Pygments names with their texts) with arguments as plain text."""
+    """Yield *tokens* (Pygments names with their texts) with arguments as plain text, and the names
+    of programs and builtins as ``PROGRAM``."""
     place, around, quoted, previous = Place(), list[Place](), False, ""
     for kind, text in tokens:
         word = text.strip()
         named = kind.startswith(("Token.Name.Builtin", "Token.Keyword")) and word.isalpha()
         if named and (not place.command or place.value) and not (place.listing and word == "in"):
             named, kind = False, TEXT  # noqa: PLW2901 - the token under another name
-        yield kind, text
+        program = named and kind.startswith("Token.Name.Builtin")
+        if kind == TEXT and place.command and not (place.value or place.listing):
+            program = _PROGRAM_NAME.fullmatch(text) is not None
+        yield (PROGRAM if program else kind), text
         if not word:
             place = Place() if "\n" in text else replace(place, value=False)
         elif word == "$(":

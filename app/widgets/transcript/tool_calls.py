@@ -22,6 +22,7 @@ from agent.records.blocks import (
     ToolLabel,
 )
 from agent.records.decisions import decision_label, explain_decision
+from agent.records.errors import QUESTION_CLOSED, REJECTED, REJECTED_SAYING
 from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
@@ -104,7 +105,7 @@ def _answer_lines(part: ToolPart, context: BlockContext) -> DrawnBlock:
             rows = fold(text, max(1, context.width - 2))
             lines += [make_line(row, prefix=inner, join=join) for row, join in rows]
         if not short and not context.open:
-            lines.append(hidden_lines_row(context, len(refused), "refused lines"))
+            lines.append(hidden_lines_row(context, len(refused), "rejected lines"))
     return lines, foldable
 
 
@@ -220,7 +221,7 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
         case Pending(raw=raw):
             return [(f"{tokens(len(raw))} characters", "faint")] if len(raw) > MIN_RAW_SHOWN else []
         case Running(waiting=str()):
-            return [("waiting for you", "warn")]
+            return [("needs you", "warn")]
         case Running(judging=True):
             return [JUDGING]
         case Running(started=started, blocks=blocks):
@@ -252,7 +253,9 @@ def _state_facts(part: ToolPart) -> list[Fact]:
             return [("waiting", "warn")]
         case Running(judging=True):
             return [JUDGING]
-        case Failed(kind="denied") if _user_decision(part):
+        case Failed(kind="denied", error=error) if error == QUESTION_CLOSED:
+            return [("closed", "faint")]
+        case Failed(kind="denied", error=error) if _user_decision(part) or _addressed(error):
             return [("rejected", "err")]
         case Failed(kind=kind):
             return [_FAILURE_FACTS[kind]]
@@ -268,7 +271,7 @@ def _user_decision(part: ToolPart) -> list[str]:
 
 _FAILURE_FACTS: dict[str, Fact] = {
     "error": ("failed", "err"),
-    "invalid": ("invalid input", "err"),
+    "invalid": ("invalid arguments", "err"),
     "denied": ("denied", "err"),
     "aborted": ("canceled", "faint"),
     "interrupted": ("interrupted", "faint"),
@@ -283,7 +286,8 @@ def _failure_lines(state: Failed, context: BlockContext) -> DrawnBlock:
         return [_invalid_input_row(context)], True
     style = context.palette.style("err" if state.kind in {"error", "invalid"} else "muted")
     lines: list[Line] = []
-    for line in without_colors(state.error).strip("\n").split("\n"):
+    error = _addressed(state.error) or state.error
+    for line in without_colors(error).strip("\n").split("\n"):
         rows = wrap(Text(line, style=style), context.page.prose(context.indent))
         lines += [make_line(row, prefix=context.gutter, join=join) for row, join in rows]
     if len(lines) <= ERROR_LINES + 1:
@@ -294,6 +298,19 @@ def _failure_lines(state: Failed, context: BlockContext) -> DrawnBlock:
         *lines[:ERROR_LINES],
         hidden_lines_row(context, len(lines) - ERROR_LINES, "more lines"),
     ], True
+
+
+def _addressed(error: str) -> str:
+    """Return an *error* that tells the model of the user as the user reads it, "" for another."""
+    if error.startswith(REJECTED_SAYING):
+        return f"You rejected this call: {error.removeprefix(REJECTED_SAYING)}"
+    return _ADDRESSED.get(error, "")
+
+
+_ADDRESSED = {
+    REJECTED: "You rejected this call.",
+    QUESTION_CLOSED: "You closed the question without an answer.",
+}
 
 
 def _invalid_input_row(context: BlockContext) -> Line:
