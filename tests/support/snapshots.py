@@ -152,6 +152,17 @@ async def assert_both_themes(pilot: Pilot[object], name: str) -> None:
     await pilot.pause()
 
 
+SMALL = (40, 16)
+"""The size of the smallest terminal that shows everything that is needed."""
+
+
+async def assert_small_pictures(pilot: Pilot[object], name: str) -> None:
+    """Compare the screen in a small terminal, in dark and in light."""
+    await pilot.resize_terminal(*SMALL)
+    await _laid_out(pilot)
+    await assert_both_themes(pilot, name)
+
+
 async def assert_pictures(pilot: Pilot[object], name: str, *, rows: int | None = None) -> None:
     """Compare the screen at both sizes, or at both widths with *rows*, in dark and in light. One
     app serves all four."""

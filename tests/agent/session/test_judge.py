@@ -151,8 +151,6 @@ def test_a_reason_that_repeats_the_prompt_allows_nothing() -> None:
         ("Fix it and make the tests pass", "none"),
         ("the date parser fails. Fix it and make the tests pass.", "none"),
         ("It runs the tests, as asked: make the tests pass", "allow"),
-        ("Look at", "allow"),
-        ("ser fails. Fix it", "allow"),
     ):
         assert parse_verdict(verdict("allow", reason), MODEL, "", prompts).answer == expected
         assert parse_verdict(verdict("ask", reason), MODEL, "", prompts).answer == "ask"

@@ -19,9 +19,9 @@ STATES: dict[str, BackgroundTaskState] = {
     "look at the readers": "running",
     "count the callers": "completed",
     "run the slow tests": "failed",
-    "translate the words": "cancelled",
-    "read the old log": "interrupted",
-    "list every import": "limit_reached",
+    "translate the messages": "cancelled",
+    "read the log of the last run": "interrupted",
+    "list every caller": "limit_reached",
 }
 FOUND = "Two of three readers have the fault:\n\n- `reader.py`\n- `legacy.py`"
 
@@ -48,13 +48,24 @@ def session_with_tasks() -> SessionView:
         statuses[f"ses_{n}"] = BackgroundTaskStatus("explore", description, task, activity)
         calls.append(call)
     reported = records.user("msg_c", "", records.report("msg_c", FOUND), synthetic=True)
-    waits = records.report("msg_e", error="No model.", outcome="failed", facts=())
+    waits = records.report(
+        "msg_e", error="Anthropic is overloaded (529).", outcome="failed", facts=()
+    )
     return SessionView(
         records.snapshot(
-            records.user("msg_a", "Which readers have the fault? Go on meanwhile."),
+            records.user(
+                "msg_a", "Which readers crash on an empty file? Keep working in the meantime."
+            ),
             records.assistant("msg_b", *calls),
             reported,
-            records.assistant("msg_d", records.text_part("prt_d", "msg_d", "Two have it.")),
+            records.assistant(
+                "msg_d",
+                records.text_part(
+                    "prt_d",
+                    "msg_d",
+                    "Two of the three readers crash on an empty file. I'll fix both.",
+                ),
+            ),
             records.user("msg_e", "", waits, turn=None, synthetic=True),
             queued=("msg_e",),
             background_tasks=BackgroundTaskList(statuses),

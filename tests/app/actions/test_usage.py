@@ -97,9 +97,7 @@ CONTENTS = ContextUsage(
         ContextSource("system", "environment and mode", 325),
         ContextSource("tools", "bash", 900),
         ContextSource("tools", "edit", 600),
-        ContextSource(
-            "tools", "github_create_[pull]_request_with_a_very_long_name_of_a_server", 1_400
-        ),
+        ContextSource("tools", "github_create_pull_request_review_with_comments_on_lines", 1_400),
         ContextSource("messages", "your messages", 4_100),
         ContextSource("messages", "responses", 9_500),
         ContextSource("messages", "reasoning", 3_000),
@@ -124,8 +122,8 @@ MISSES = (
         cost=0.1026,
         detail="github_search added",
         at=10_233,
-        was='{"name": "grep", "description": "Find [text]"}',
-        now='{"name": "github_search", "description": "表"}',
+        was='{"name": "grep", "description": "Search files with a regular expression"}',
+        now='{"name": "github_search", "description": "Search issues and pull requests"}',
     ),
     CacheMiss(cause="expired", lost=12_400, detail="12 minutes passed"),
 )

@@ -5,13 +5,19 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
+from agent.permission.programs.possible_effects import RUNS_PROJECT
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import ToolPart, Usage
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
 from app.screens.requests.permission import PermissionScreen
 from tests.app.conftest import Running, Starter
 from tests.support import records
+from tests.support.git import make_repository
+
+KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1234567890"}
+MODEL = "anthropic/claude-sonnet-5-5"
 
 
 @asynccontextmanager
@@ -22,10 +28,16 @@ async def opened(
     theme: str = "",
     *,
     keys: Mapping[str, str] = MappingProxyType({}),
+    repository: bool = False,
 ) -> AsyncIterator[Running]:
-    """The app on ``~/shop``; *keys* are variables with keys of providers."""
-    (tmp_path / "shop").mkdir()
+    """The app on ``~/shop``; *keys* are variables with keys of providers. A *repository* has the
+    branch ``main`` and three changed files."""
+    (tmp_path / "shop").mkdir(exist_ok=True)
     (tmp_path / "shop" / "README.md").write_text("# A shop\n")
+    if repository and not (tmp_path / "shop" / ".git").exists():
+        make_repository(tmp_path / "shop")
+        for name in ("README.md", "reader.py", "test_reader.py"):
+            (tmp_path / "shop" / name).write_text("# Changed\n")
     env = {"HOME": str(tmp_path), "TZ": "UTC", **keys}
     async with start(directory=tmp_path / "shop", size=size, env=env) as running:
         if theme:
@@ -33,6 +45,22 @@ async def opened(
         if not keys:
             await running.until_shown("demo/offline")
         running.app.controller.main.prompt.cursor_blink = False
+        yield running
+
+
+@asynccontextmanager
+async def at_work(
+    start: Starter,
+    tmp_path: Path,
+    size: tuple[int, int],
+    *,
+    parts: Sequence[ToolPart] = (),
+    **more: Any,
+) -> AsyncIterator[Running]:
+    """The app with the session of the sketches, in a repository and with a real model."""
+    async with opened(start, tmp_path, size, keys=KEYS, repository=True, **more) as running:
+        await show_session(running, MODEL, parts=parts)
+        await running.until_shown("+3")
         yield running
 
 
@@ -93,6 +121,7 @@ MESSAGES = (
             "An empty file has no header row, so `next(rows)` raised `StopIteration`.\n\n"
             "- `read_rows` now yields nothing for it\n- the new test covers a file of 0 bytes",
         ),
+        usage=Usage(input=68_200, output=310, cache_read=65_800),
     ),
 )
 
@@ -136,7 +165,7 @@ async def show_session(
     )
     await store.save(session)
     for item in MESSAGES:
-        await store.save(item.message, *item.parts)
+        await store.save(replace(item.message, model=model), *item.parts)
     await store.save(*parts)
     await running.app.controller.live.open(session.id)
     await running.until_shown("the new test covers")
@@ -150,12 +179,14 @@ def dialog(heading: str, block: ShellBlock | DiffBlock, *needs: EvaluatedNeed) -
         message_id="msg_c",
         call_id="cal_1",
         agent="build",
-        tool="bash",
+        tool="bash" if isinstance(block, ShellBlock) else "edit",
         heading=heading,
         folder="~/shop",
         blocks=(block,),
         needs=needs,
-        always=(("bash", "npm run build *"),) if isinstance(block, ShellBlock) else (),
+        always=(("bash", "npm run build *"),)
+        if isinstance(block, ShellBlock)
+        else (("edit", block.path),),
         created=0.0,
     )
     return PermissionScreen(request, pending=3, grace=0.0)
@@ -166,7 +197,7 @@ def command_dialog() -> PermissionScreen:
         "Run this command?",
         ShellBlock("cd frontend && npm run build 2>&1 | tee ../build.log\nrm -rf dist"),
         EvaluatedNeed(PermissionNeed("bash", "cd frontend"), "allow", "only reads"),
-        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule allows it"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", RUNS_PROJECT),
         EvaluatedNeed(PermissionNeed("bash", "tee ../build.log"), "ask", "writes build.log"),
         EvaluatedNeed(
             PermissionNeed("bash", "rm -rf dist", destructive=True),
@@ -180,5 +211,5 @@ def edit_dialog() -> PermissionScreen:
     return dialog(
         "Change this file?",
         DIFF,
-        EvaluatedNeed(PermissionNeed("edit", "src/imports/reader.py"), "ask", "no rule allows it"),
+        EvaluatedNeed(PermissionNeed("edit", "src/imports/reader.py"), "ask", "writes this file"),
     )

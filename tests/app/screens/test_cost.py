@@ -31,9 +31,9 @@ COSTS = SessionCosts(
         ("titles and other calls", TITLE),
     ),
     models=(
-        ("anthropic/claude-sonnet-4.5", TALK + SUMMARY),
-        ("anthropic/claude-[haiku]-4.5", CHILDREN),
-        ("anthropic/claude-haiku-4.5", TITLE),
+        ("anthropic/claude-sonnet-5-5", TALK + SUMMARY),
+        ("anthropic/claude-haiku-5-5", CHILDREN),
+        ("ollama/qwen3-coder", TITLE),
     ),
     last=Usage(60_000, 400, 0, 57_000, 1_200),
 )
@@ -49,7 +49,7 @@ async def test_snapshots_of_the_page() -> None:
 def test_rows_fit_and_an_incomplete_sum_is_marked(width: int) -> None:
     shown = cost_text(COSTS, width)
     assert all(line.cell_length <= width for line in shown.split("\n")[2:-2])
-    assert "> $1.19" in shown.plain
+    assert "≥ $1.19" in shown.plain
     assert "Set one" not in cost_text(replace(COSTS, total=TALK), width).plain
 
 
@@ -71,7 +71,8 @@ async def test_the_command_shows_the_open_session(scripted: ModelServer, start: 
 def test_the_hit_rate_is_shown_if_it_fits() -> None:
     status = Status(model="p/m", context=1_000, limit=10_000, cost=1.0, cached=0.874)
     assert "87% cached" in status_text(status, 120).plain
-    assert "cached" not in status_text(status, 80).plain
+    assert "87% cached" in status_text(status, 80).plain
+    assert "cached" not in status_text(status, 40).plain
     assert "cached" not in status_text(replace(status, cached=None), 120).plain
 
 

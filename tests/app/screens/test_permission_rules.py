@@ -126,7 +126,7 @@ async def test_the_screen() -> None:
         Rule("bash", "*", "ask", home),
         Rule("bash", "rm *", "deny", home),
         Rule("webfetch", "docs.python.org", "allow", home),
-        Rule("edit", "*.[sql]\x1b", "ask", "project opencode.json"),
+        Rule("edit", "migrations/*.sql", "ask", "project opencode.json"),
         Rule("bash", "npm run build *", "allow", SAVED),
         Rule("bash", "git push *", "allow", ALWAYS),
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,8 +24,12 @@ from tests.support.snapshots import assert_pictures
 
 COMMAND = ("npx", "-y", "@acme/docs-mcp@1.4.0")
 TOOLS = tuple(
-    (f"docs_{name}", ToolDefinition(name=name, description=f"{name.capitalize()} pages [/of] it."))
-    for name in ("search", "read", "list")
+    (f"docs_{name}", ToolDefinition(name=name, description=text))
+    for name, text in (
+        ("search", "Search the documentation for words or phrases."),
+        ("read", "Read a page of the documentation as Markdown."),
+        ("list", "List all pages with their titles."),
+    )
 )
 STANDINGS = (
     ServerStatus(
@@ -34,19 +39,21 @@ STANDINGS = (
         server_info="acme docs 1.4.0",
         tools=TOOLS,
         changed_tools=("read",),
-        instructions="Search before you read [/a page].",
-        new_instructions="Read every page.",
+        instructions="Search before you read a page.",
+        new_instructions="Read the page on errors first.",
         prompts=(Prompt(name="review", description="Reviews a page"),),
         resources=(Resource(uri="docs://index", name="All pages"),),
-        problems=("The tool odd is ignored: its schema cannot be used, it is not an object.",),
+        problems=(
+            "The tool export is ignored: its schema cannot be used, because it is not an object.",
+        ),
     ),
     ServerStatus(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
     ServerStatus(server=Server(name="old", command=("old",)), state="disabled"),
     ServerStatus(
         server=Server(name="shop", command=("shopd",)),
         state="failed",
-        reason="shopd was not found on PATH.",
-        log="\x1b[31mno license",
+        reason="The program ended: exit code 1.",
+        log="\x1b[31mshopd: no license file in ~/.shopd",
     ),
     ServerStatus(server=Server(name="slow", url="https://slow.test"), state="connecting"),
 )
@@ -58,7 +65,7 @@ def test_rows_show_the_status_of_each_server() -> None:
         ("● docs", "3 tools, 2 changed, 1 problem"),
         ("◆ github", "needs a login"),
         ("○ old", "off"),
-        ("✕ shop", "failed: shopd was not found on PATH."),
+        ("✕ shop", "failed: The program ended: exit code 1."),
         ("◐ slow", "connecting…"),
     ]
 
@@ -110,7 +117,9 @@ async def test_a_server_is_switched_and_shown(start: Starter, model_server: Mode
         await running.until_shown("● shop")
         assert running.runtime.registry.find("shop_echo") is not None
         await running.pilot.press("enter")
-        await running.until_shown("shop_echo  Gives back what it is given.")
+        await running.until(
+            lambda: re.search("shop_echo +Gives back what it is given", running.text()) is not None
+        )
         await running.pilot.press("escape")
         await running.until_shown("MCP servers")
         await running.pilot.press("escape")
@@ -142,7 +151,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         await running.until_shown("11 tools, 1 changed")
         await running.pilot.press("enter")
         await running.until_shown("Glue before you saw.")
-        assert "changed since accepted" in running.text()
+        assert "changed since you accepted" in running.text()
         await running.pilot.press("escape")
         await running.until_shown("MCP servers")
         await running.pilot.press("ctrl+y")

@@ -15,15 +15,15 @@ from tests.support.snapshots import assert_pictures, screen_text
 PLAN = UndoPlan(
     session_id="ses_1",
     message_id="msg_1",
-    text="Rename [the] import\nand its test",
+    text="Read empty CSV files as no rows,\nand add a test",
     messages=5,
     files=(
         UndoFile("src/reader.py", "will be reverted"),
-        UndoFile("src/new.py", "will be deleted"),
-        UndoFile("src/theirs.py", "will be restored", modified_since=True),
+        UndoFile("tests/test_empty.py", "will be deleted"),
+        UndoFile("docs/import.md", "will be restored", modified_since=True),
     ),
-    not_restorable=("vendor/lib/x.c",),
-    nested_repositories=("sub",),
+    not_restorable=("data/sample.csv",),
+    nested_repositories=("vendor/csvlib",),
 )
 
 

@@ -5,8 +5,6 @@ import base64
 import contextlib
 import os
 import stat
-import sys
-import threading
 from pathlib import Path
 
 import httpx2
@@ -398,65 +396,3 @@ async def test_credentials_of_the_home_folder_are_not_read(
     for path in (".ssh/id_ed25519", ".netrc", "link"):
         await served.call("GET", f"/file/content?path={path}", status=403)
     await served.call("GET", "/file?path=.ssh", status=403)
-
-
-async def test_credentials_are_not_read_where_links_lead_to(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also through links that are made while the server runs, and to a loop of links."""
-    monkeypatch.setenv("HOME", str(served.home))
-    dotfiles, project = served.home / "dot", served.home / "other"
-    for folder in (dotfiles / "aws", project):
-        folder.mkdir(parents=True)
-    for path in (dotfiles / "aws" / "config", dotfiles / "npm", dotfiles / "a.txt"):
-        path.write_text("needle\n")
-    (project / "a.txt").write_text("text")
-    await served.stop()
-    served.project = dotfiles
-    await served.start()
-    content = "/file/content?path="
-    for name in ("aws/config", "npm", "a.txt"):
-        await served.call("GET", content + name)
-    (served.home / ".aws").symlink_to(dotfiles / "aws")
-    (served.home / ".npmrc").symlink_to(dotfiles / "npm")
-    (served.home / ".netrc").symlink_to(served.home / ".netrc")
-    for name in ("aws/config", "npm"):
-        await served.call("GET", content + name, status=403)
-    await served.call("GET", content + "a.txt")
-    found = await served.call("GET", "/find?pattern=needle")
-    assert [match["path"]["text"] for match in found] == ["a.txt"]
-    await served.stop()
-    served.project = project
-    await served.start()
-    for folder in (served.home / ".aws", dotfiles / "aws", dotfiles):
-        named = {"path": ".", "directory": str(folder)}
-        assert (await served.client.get("/file", params=named)).status_code == 403, folder
-    await served.call("GET", content + "a.txt")
-
-
-async def test_a_credential_is_not_read_under_another_name_of_the_file(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As one in other letters is, where the file system ignores case."""
-    monkeypatch.setenv("HOME", str(served.home))
-    (served.home / ".netrc").write_text("text")
-    (served.project / "same.txt").hardlink_to(served.home / ".netrc")
-    await served.call("GET", "/file/content?path=same.txt", status=403)
-
-
-async def test_a_search_blocks_no_other_request(served: Served) -> None:
-    """It looks for other names of a file that has several: that can read many folders."""
-    folder = served.project / "inner"
-    folder.mkdir()
-    (folder / "a.txt").write_text("needle\n")
-    (folder / "b.txt").hardlink_to(folder / "a.txt")
-    threads: list[int] = []
-
-    def note(event: str, words: tuple[object, ...]) -> None:
-        if event == "os.scandir" and words[0] == str(folder):
-            threads.append(threading.get_ident())
-
-    sys.addaudithook(note)  # it stays; no other test reads this folder
-    assert len(await served.call("GET", "/find?pattern=needle")) == 2
-    assert threads
-    assert threading.get_ident() not in threads

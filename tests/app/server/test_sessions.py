@@ -354,7 +354,7 @@ async def test_a_form_has_a_question_per_field(served: Served) -> None:
         asked = await stream.next("question.asked")
         assert await served.call("GET", "/question") == [asked]
         first, *_, tools = asked["questions"]
-        assert first["question"] == f"{form.text}\nName [/x] (default Bob)"
+        assert first["question"] == f"{form.text}\nName (default Bob)"
         assert (first["options"], first["custom"]) == ([], True)
         assert [o["label"] for o in tools["options"]] == ["A saw", "Glue"]
         assert (tools["multiple"], tools["custom"], tools["header"]) == (True, False, "shop")

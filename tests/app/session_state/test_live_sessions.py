@@ -1,6 +1,7 @@
 """Several sessions at once: what is shown of those that are not open, and answering them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from app.session_state.live_sessions import LiveState
 from app.tui.app import OpencodeApp
 from app.widgets.session_bars import LiveStrip, strip_text
 from tests.app.conftest import Running, Starter
-from tests.app.screens.sample_session import command_dialog, show_session
+from tests.app.screens.sample_session import at_work, command_dialog
 from tests.support import records
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Failure, Hold, Text, answer
@@ -223,7 +224,7 @@ def fields(session: Session) -> dict[str, object]:
 
 def test_the_row_shortens_before_it_counts() -> None:
     wide = strip_text(states(), 140, "ctrl+x w", records.session().directory).plain
-    assert wide.startswith("◐ Fix empty CSV…  Bash pytest -q tests  $0.42   ✓ Move the")
+    assert wide.startswith("◐ Fix empty CSV imp…  Bash pytest -q tests  $0.42   ✓ Move the")
     assert len(wide) == 140
     assert "◐ Fix empty CSV import  Bash" in strip_text(states(), 170, "").plain
     narrow = strip_text(states(), 76, "ctrl+x w").plain
@@ -236,9 +237,8 @@ def test_the_row_shortens_before_it_counts() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_pictures(start: Starter, size: tuple[int, int]) -> None:
-    async with start(size=size) as running:
-        await show_session(running)
+async def test_pictures(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
+    async with at_work(start, tmp_path, size) as running:
         main = running.app.controller.main
         main.widgets.live_strip.show(states(), "ctrl+x w", records.session().directory)
         main.prompt.cursor_blink = False
@@ -248,10 +248,9 @@ async def test_pictures(start: Starter, size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_pictures_of_a_question_from_another_session(
-    start: Starter, size: tuple[int, int]
+    start: Starter, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    async with start(size=size) as running:
-        await show_session(running)
+    async with at_work(start, tmp_path, size) as running:
         asked = replace(command_dialog().request, session_id="ses_b", root_id="ses_b")
         source = "Move the settings to one file   ~/shop-settings"
         await running.app.push_screen(PermissionScreen(asked, grace=0.0, source=source))

@@ -68,14 +68,14 @@ async def test_the_row_shows_the_request_of_its_sub_agent() -> None:
     app = TranscriptApp(three())
     async with app.run_test(size=(80, 14)) as pilot:
         await pilot.pause()
-        waits = [row for row in rows(app) if "waiting for you" in row]
+        waits = [row for row in rows(app) if "needs you" in row]
         assert [NAMES[1] in row for row in waits] == [True]
         say(app, PermissionReplied("per_1", "ses_child1", None))
         await pilot.pause()
-        assert not [row for row in rows(app) if "waiting for you" in row]
+        assert not [row for row in rows(app) if "needs you" in row]
         say(app, PermissionAsked(request("ses_child2")))
         await pilot.pause()
-        waits = [row for row in rows(app) if "waiting for you" in row]
+        waits = [row for row in rows(app) if "needs you" in row]
         assert [NAMES[2] in row for row in waits] == [True]
 
 

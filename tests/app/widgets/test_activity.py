@@ -81,3 +81,9 @@ async def test_tokens_are_updated_with_the_next_tick_of_the_clock() -> None:
         line.show(replace(line.activity, output=600, queued=1))
         assert "600 tokens" in shown()
         assert "1 message queued" in shown()
+
+
+def test_queued_messages_are_counted_in_a_few_words_where_there_is_little_room() -> None:
+    work = Activity(status=Busy(1.0), since=1.0, output=2_100, queued=1)
+    assert "1 message queued, ↑ to edit   esc" in activity_text(work, 32.0, "◐", 100).plain
+    assert "  1 queued   esc to interrupt" in activity_text(work, 32.0, "◐", 76).plain

@@ -16,7 +16,7 @@ from app.widgets.status import Status
 from app.widgets.status import status_text as status_line
 from tests.app.conftest import Running, Starter
 from tests.app.screens.background_commands import run_in_background
-from tests.app.screens.sample_session import opened, show_session
+from tests.app.screens.sample_session import at_work, opened, show_session
 from tests.support import records
 from tests.support.snapshots import assert_both_themes
 
@@ -117,9 +117,7 @@ def sidebar(running: Running) -> Sidebar:
 
 
 async def test_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) -> None:
-    async with opened(start, tmp_path, (160, 45)) as running:
-        assert not sidebar(running).display
-        await show_session(running)
+    async with at_work(start, tmp_path, (160, 45)) as running:
         await fill(running)
         await running.until_shown("1 of 4 done")
         assert "+3 −1" in running.text()

@@ -30,8 +30,8 @@ async def test_a_list_of_sessions_keeps_its_columns(
             await running.type("/new", "enter")
             await running.until(lambda: running.app.controller.live.view is None)
         await running.type("/sessions", "enter")
-        await running.until_shown("1 turn")
-        rows = [row for row in running.text().splitlines() if "1 turn" in row]
+        await running.until_shown("✓ done")
+        rows = [row for row in running.text().splitlines() if "✓ done" in row]
         assert len(rows) == 2
         assert len({cell_len(row.rstrip()) for row in rows}) == 1, running.text()
         assert all("…" in row for row in rows), rows

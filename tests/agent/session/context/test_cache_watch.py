@@ -172,16 +172,6 @@ async def test_after_a_restart_what_changed_is_still_known(store: Store, session
     assert await store.read(queries.request_head, session.id) is None
 
 
-async def test_a_store_that_fails_ends_no_step(tmp_path: Path) -> None:
-    """It only explains misses."""
-    closed = await Store.open(tmp_path / "closed.db", Bus())
-    await closed.close()
-    watch = CacheWatch(Bus())
-    await watch.recall(closed, "ses_1")
-    watch.note(sent(replace(REQUEST, session_id="ses_1"), FULL))
-    await watch.keep(closed, "ses_1")
-
-
 async def test_nothing_is_stored_where_there_is_no_cache(store: Store, session: Session) -> None:
     watch = CacheWatch(Bus())
     watch.note(sent(replace(REQUEST, session_id=session.id), MISSED))

@@ -54,3 +54,12 @@ def test_a_heading_has_no_columns_where_its_rows_have_none() -> None:
     heading = TwoColumnRow(Content("local"), Content("context   $/M in"), heading=True)
     for width in (26, 27, 28, 40):
         assert ("context" in row.line(width).plain) == ("context" in heading.line(width).plain)
+
+
+def test_the_right_side_is_shortened_before_the_title_is_lost() -> None:
+    right = Content("working 2m  Bash pytest -q tests/imports  6 turns  $0.42")
+    row = TwoColumnRow(Content("Fix empty CSV import"), right, short_right=Content("working 2m"))
+    assert row.line(90).plain.endswith("$0.42")
+    narrow = row.line(60).plain
+    assert narrow.startswith("Fix empty CSV import")
+    assert narrow.endswith("working 2m")

@@ -1,6 +1,7 @@
 """Example requests for the dialogs: a permission request, a question, a trust question."""
 
 from agent.mcp.forms import read_form
+from agent.permission.programs.possible_effects import RUNS_PROJECT
 from agent.permission.trust.project_files import ProjectFindings, ProjectProgram, SteeringSource
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.blocks import Block, ShellBlock
@@ -19,7 +20,7 @@ def request(
     always: tuple[tuple[str, str], ...] = (("bash", "npm run build *"),),
 ) -> PermissionRequest:
     needs = (
-        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule allows it"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", RUNS_PROJECT),
         EvaluatedNeed(
             PermissionNeed("bash", "rm -rf dist", destructive=True),
             "ask",
@@ -48,12 +49,12 @@ QUESTION = Question(
     "que_1",
     "ses_1",
     "ses_1",
-    "Storage [/x]",
+    "Storage",
     "Where should the sessions be kept?\nBoth can be changed later.",
     (
         QuestionOption("SQLite", "one file, nothing to install"),
         QuestionOption("PostgreSQL", "a server that you already run"),
-        QuestionOption("[bold]Neither[/]"),
+        QuestionOption("Neither"),
     ),
     agent="build",
 )
@@ -63,19 +64,25 @@ FORM = Question(
     "ses_1",
     "ses_1",
     "shop",
-    "The MCP server shop asks: What shall it be?",
+    "The MCP server shop asks: Which chair should it be?",
     (),
     agent="build",
     fields=read_form(
         {
             "properties": {
-                "name": {"type": "string", "title": "Name [/x]", "minLength": 2, "default": "Bob"},
-                "mail": {"type": "string", "format": "email", "description": "for the bill"},
-                "legs": {"type": "integer", "minimum": 3, "maximum": 8},
+                "name": {"type": "string", "title": "Name", "minLength": 2, "default": "Bob"},
+                "mail": {
+                    "type": "string",
+                    "title": "Email",
+                    "format": "email",
+                    "description": "for the invoice",
+                },
+                "legs": {"type": "integer", "title": "Legs", "minimum": 3, "maximum": 8},
                 "wood": {"type": "string", "title": "Wood", "enum": ["oak", "pine", "木"]},
-                "painted": {"type": "boolean", "default": False},
+                "painted": {"type": "boolean", "title": "Painted", "default": False},
                 "tools": {
                     "type": "array",
+                    "title": "Tools",
                     "maxItems": 1,
                     "items": {
                         "anyOf": [

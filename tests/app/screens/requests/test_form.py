@@ -72,15 +72,15 @@ async def test_a_form_with_faults_stays_open_and_names_each_at_its_field() -> No
         await settle(pilot)
         assert host.outcomes == []
         assert faults(host) == {
-            "name": "✗ at least 2 characters",
-            "mail": "✗ enter it as name@example.com",
-            "legs": "✗ at most 8",
-            "wood": "✗ required",
+            "name": "✕ at least 2 characters",
+            "mail": "✕ enter it as name@example.com",
+            "legs": "✕ at most 8",
+            "wood": "✕ required",
         }
-        assert "✗ at least 2 characters" in screen_text(host)
+        assert "✕ at least 2 characters" in screen_text(host)
         await pilot.press("n", "enter", *"@y.z", "enter", "backspace", "8", "enter", "enter")
         await settle(pilot)
-        assert faults(host) == {"wood": "✗ required"}
+        assert faults(host) == {"wood": "✕ required"}
         await pilot.press("tab", "enter")
         assert host.outcomes == [filled(name="An", mail="x@y.z", legs=8, wood="oak")]
 
@@ -140,3 +140,16 @@ async def test_snapshots_of_a_form(size: tuple[int, int]) -> None:
             line.cursor_blink = False
         await settle(pilot)
         await assert_both_themes(pilot, "dialog-form")
+
+
+async def test_the_label_of_the_field_with_the_focus_is_marked() -> None:
+    host = Host(FormScreen(FORM, grace=0))
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        for field in (0, 1, 2, 3):
+            colors = [
+                box.query_one(".form-label").styles.color for box in host.screen.query(FieldBox)
+            ]
+            assert [at for at, color in enumerate(colors) if colors.count(color) == 1] == [field]
+            await pilot.press("tab")
+            await settle(pilot)

@@ -5,16 +5,19 @@ from dataclasses import replace
 import pytest
 from textual.app import App
 
+from agent.permission.programs.possible_effects import RUNS_CODE
+from agent.permission.shell.command_needs import NETWORK
 from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.decisions import Verdict
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.records.sandbox import SandboxGrant
 from app.screens.requests.permission import PermissionScreen
 from app.text.invisible_characters import lookalikes
-from app.theme.themes import register
+from app.theme.themes import DARK_PALETTE, register
 from app.tui.request_dialogs import RequestDialogs
+from app.widgets.permission_subject import PermissionSubject
 from tests.app.screens.requests.examples import request
-from tests.app.screens.requests.sample_diffs import three_changes
+from tests.app.screens.requests.sample_diffs import price_changes, three_changes
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
 
@@ -289,7 +292,7 @@ async def test_changes_are_reviewed_on_a_screen_of_their_own() -> None:
         await settle(pilot)
         await pilot.press("n", "r", "c", *"Why", "enter")
         await settle(pilot)
-        assert "✕ refused  change 2 of 3" in screen_text(host)
+        assert "✕ rejected  change 2 of 3" in screen_text(host)
         await pilot.press("enter")
         await settle(pilot)
         assert "src/parts.py:12 (removed): Why" in screen_text(host)
@@ -342,9 +345,7 @@ def five_commands() -> PermissionRequest:
     line = "cd app && npm ci && npm test 2>&1 | tee out.log && rm -rf dist"
     needs = (
         EvaluatedNeed(PermissionNeed("bash", "cd app"), "allow", "only reads"),
-        EvaluatedNeed(
-            PermissionNeed("bash", "npm ci", always="npm ci"), "ask", "no rule allows it"
-        ),
+        EvaluatedNeed(PermissionNeed("bash", "npm ci", always="npm ci"), "ask", NETWORK),
         EvaluatedNeed(
             PermissionNeed("bash", "npm test", always="npm test *"),
             "allow",
@@ -363,7 +364,7 @@ def five_commands() -> PermissionRequest:
 
 def through_a_link() -> PermissionRequest:
     needs = (
-        EvaluatedNeed(PermissionNeed("edit", "notes/today.md"), "ask", "no rule allows it"),
+        EvaluatedNeed(PermissionNeed("edit", "notes/today.md"), "ask", "writes this file"),
         EvaluatedNeed(
             PermissionNeed(
                 "external_directory", "/srv/wiki/today.md", reason="notes is a link to /srv/wiki"
@@ -372,10 +373,15 @@ def through_a_link() -> PermissionRequest:
             "notes/today.md leads outside the project",
         ),
     )
-    diff = replace(three_changes(), path="notes/today.md", hunks=three_changes().hunks[:1])
-    return replace(
-        request(blocks=(diff,), always=()), needs=needs, tool="edit", heading="Change this file?"
+    lines = (
+        DiffLine("context", 3, 3, "## Release of version 2"),
+        DiffLine("remove", 4, None, "- [ ] the importer reads empty files"),
+        DiffLine("add", None, 4, "- [x] the importer reads empty files"),
     )
+    diff = DiffBlock("notes/today.md", (Hunk(0, lines),), 1, 1)
+    always = (("edit", "notes/today.md"), ("external_directory", "/srv/wiki/*"))
+    asked = request(blocks=(diff,), always=always)
+    return replace(asked, needs=needs, tool="edit", heading="Change this file?")
 
 
 def judged() -> PermissionRequest:
@@ -388,10 +394,13 @@ def judged() -> PermissionRequest:
 
 
 def long_command() -> PermissionRequest:
-    line = "node build.js " + "word " * 2_000
-    needs = (EvaluatedNeed(PermissionNeed("bash", line), "ask", "no rule allows it"),)
+    line = "node scripts/thumbnails.js " + " ".join(
+        f"images/product-{number:04}.jpg" for number in range(400)
+    )
+    needs = (EvaluatedNeed(PermissionNeed("bash", line), "ask", RUNS_CODE),)
     return replace(
-        request(blocks=(ShellBlock(line),), always=(("bash", "node build.js *"),)), needs=needs
+        request(blocks=(ShellBlock(line),), always=(("bash", "node scripts/thumbnails.js *"),)),
+        needs=needs,
     )
 
 
@@ -399,9 +408,11 @@ PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
     "five-commands": (five_commands(), []),
     "hunks": (
         replace(
-            request(blocks=(three_changes(),), always=()),
+            request(blocks=(price_changes(),), always=(("edit", "src/shop/prices.py"),)),
             needs=(
-                EvaluatedNeed(PermissionNeed("edit", "src/parts.py"), "ask", "no rule allows it"),
+                EvaluatedNeed(
+                    PermissionNeed("edit", "src/shop/prices.py"), "ask", "writes this file"
+                ),
             ),
             tool="edit",
             heading="Change this file?",
@@ -511,3 +522,36 @@ async def test_a_small_terminal_shows_subject_answers_and_keys() -> None:
         screen.show_note("Enter went to the prompt. Pause, then answer.")
         await settle(pilot)
         assert "prompt. Pause, then" in " ".join(screen_text(host).replace("▌", "").split())
+
+
+async def test_programs_that_can_destroy_something_are_red_in_the_command() -> None:
+    line = "cd app && rm -rf dist && echo rm"
+    needs = (
+        EvaluatedNeed(PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "can delete"),
+    )
+    host = Host(
+        PermissionScreen(replace(request(blocks=(ShellBlock(line),)), needs=needs), grace=0)
+    )
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        subject = host.screen.query_one(PermissionSubject)
+        colors: dict[str, str] = {}
+        for segment in subject.render_line(0):
+            if segment.text.strip() and segment.style is not None and segment.style.color:
+                colors.setdefault(segment.text.strip(), segment.style.color.name)
+        assert colors["rm"] == DARK_PALETTE.err
+        assert colors["cd"] == DARK_PALETTE.blue
+
+
+@pytest.mark.parametrize(("count", "tight"), [(1, False), (3, True)])
+async def test_empty_rows_give_way_to_a_long_change(count: int, tight: bool) -> None:
+    diff = replace(three_changes(), hunks=three_changes().hunks[:count])
+    asked = replace(request(blocks=(diff,), always=()), needs=request().needs[:1])
+    host = Host(PermissionScreen(asked, grace=0))
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert host.screen.has_class("-tight") == tight
+        assert "return new_0" in screen_text(host)
+        await pilot.resize_terminal(80, 45)
+        await settle(pilot)
+        assert not host.screen.has_class("-tight")

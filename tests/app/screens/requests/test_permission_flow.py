@@ -47,7 +47,7 @@ async def test_one_of_three_hunks_is_refused(
         await running.type("change it", "enter")
         await running.until_shown("change 1 of 3")
         await running.pilot.press("n", "space")
-        assert "✕ refuse  change 2 of 3" in running.text()
+        assert "✕ reject  change 2 of 3" in running.text()
         await running.type("c")
         await running.type("not in the middle", "enter")
         await running.pilot.press("o")

@@ -6,8 +6,11 @@ from dataclasses import replace
 import pytest
 from textual.app import App
 
+from agent.provider.client import ModelInfo
 from agent.records.messages import ToolPart
 from agent.records.requests import Question, QuestionOption, QuestionReply
+from agent.records.spending import SpendingCap
+from agent.session.spending import Spender, cap_question
 from app.plain.console import parse_question_reply
 from app.screens.requests.question import QuestionScreen
 from app.theme.themes import register
@@ -24,6 +27,10 @@ def host_of(question: Question, **more: object) -> Host:
     return Host(QuestionScreen(question, **{"grace": 0, **more}))
 
 
+MODEL = ModelInfo(
+    provider="anthropic", id="claude-sonnet-5-5", name="Claude Sonnet 5.5", api="anthropic"
+)
+SPENDER = Spender("ses_1", "ses_1", "build", MODEL)
 SEVERAL = replace(QUESTION, multiple=True)
 OPEN = replace(QUESTION, options=())
 
@@ -42,7 +49,7 @@ OPEN = replace(QUESTION, options=())
         (QUESTION, ["escape"], QuestionReply(dismissed=True)),
         (QUESTION, ["x", "escape", "escape"], QuestionReply(dismissed=True)),
         (SEVERAL, ["space", "down", "down", "space", "enter"],
-         QuestionReply(("SQLite", "[bold]Neither[/]"))),
+         QuestionReply(("SQLite", "Neither"))),
         (SEVERAL, ["space", "space", "down", "enter"], QuestionReply(("PostgreSQL",))),
         (SEVERAL, ["space", *"too", "enter"], QuestionReply(("SQLite",), "too")),
         (OPEN, ["enter", "space", *"words", "enter"], QuestionReply((), "words")),
@@ -103,13 +110,25 @@ async def test_the_answer_field_is_always_visible(size: tuple[int, int]) -> None
         ("", replace(QUESTION, number=2, total=3)),
         ("-several", SEVERAL),
         ("-open", OPEN),
+        ("-cap", cap_question(SPENDER, SpendingCap("session", "cost", 5.04, 5.0))),
     ],
 )
 async def test_pictures(name: str, question: Question) -> None:
-    host = host_of(question, pending=2)
+    host = host_of(question, pending=1 if name == "-cap" else 2)
     async with host.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await assert_pictures(pilot, f"screen-question{name}")
+
+
+async def test_markup_in_a_question_is_plain_text() -> None:
+    asked = replace(
+        QUESTION, header="Storage [/x]", options=(QuestionOption("[bold]Neither[/]", "[/y]"),)
+    )
+    host = host_of(asked)
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        for text in ("Storage [/x]", "[bold]Neither[/]", "[/y]"):
+            assert text in screen_text(host)
 
 
 async def test_picture_of_a_narrow_screen() -> None:
@@ -213,7 +232,7 @@ async def test_escape_ends_the_turn(start: Starter, folders: Mapping[str, str]) 
         server.script(answer(Call("question", ASKS)))
         async with start() as running:
             await running.type("go", "enter")
-            await running.until_shown("dismiss and stop")
+            await running.until_shown("close and stop")
             await running.pilot.press("escape")
             await running.until_idle()
             assert tool_part(running).state.kind == "denied"
@@ -238,7 +257,7 @@ async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, 
         (QUESTION, "2", QuestionReply(("PostgreSQL",))),
         (QUESTION, "4", QuestionReply(text="4")),
         (QUESTION, "1 2", QuestionReply(text="1 2")),
-        (SEVERAL, "1, 3", QuestionReply(("SQLite", "[bold]Neither[/]"))),
+        (SEVERAL, "1, 3", QuestionReply(("SQLite", "Neither"))),
         (QUESTION, " a file ", QuestionReply(text="a file")),
         (OPEN, "3", QuestionReply(text="3")),
         (QUESTION, "  ", None),

@@ -204,3 +204,16 @@ async def test_other_words_have_a_sub_agent_review(
         await running.until_idle()
         assert any("the last commit" in str(request.body) for request in scripted.requests)
         assert not isinstance(running.app.screen, ChangesScreen)
+
+
+async def test_every_key_of_the_review_is_shown_at_80_columns(
+    start: Starter, repository: Path
+) -> None:
+    async with start(size=(80, 24)) as running:
+        await opened(running)
+        for key in ("tab file", "v select lines", "s layout", "n p change", "esc close"):
+            assert key in running.text()
+        assert "x remove the comment" not in running.text()
+        await running.pilot.press("c")
+        await running.type("Close the file", "enter")
+        await running.until_shown("x remove the comment")

@@ -3,13 +3,13 @@
 import pytest
 from pygments.lexers import BashLexer
 
-from app.widgets.transcript.highlight import commands_only
+from app.widgets.transcript.highlight import PROGRAM, commands_only
 
 
 def colored(code: str) -> str:
     """Return the names that keep their color."""
     tokens = ((str(token), text) for token, text in BashLexer().get_tokens(code))
-    named = ("Token.Name.Builtin", "Token.Keyword")
+    named = (PROGRAM, "Token.Name.Builtin", "Token.Keyword")
     return " ".join(
         t for kind, t in commands_only(tokens) if kind.startswith(named) and t.isalpha()
     )
@@ -18,12 +18,12 @@ def colored(code: str) -> str:
 @pytest.mark.parametrize(
     ("code", "names"),
     [
-        ("npm run test", ""),
-        ("pytest -k test && test -f a", "test"),
-        ("echo test | tee kill", "echo"),
-        ("rm -rf build/test && test -f src/a.py && echo test", "test echo"),
-        ("rm -rf test; cd test\ncd b # cd c", "cd cd"),
-        ("git commit -m done", ""),
+        ("npm run test", "npm"),
+        ("pytest -k test && test -f a", "pytest test"),
+        ("echo test | tee kill", "echo tee"),
+        ("rm -rf build/test && test -f src/a.py && echo test", "rm test echo"),
+        ("rm -rf test; cd test\ncd b # cd c", "rm cd cd"),
+        ("git commit -m done", "git"),
         ("if test -f x; then echo done; fi", "if test then echo fi"),
         ("for f in test do; do echo $f; done", "for in do echo done"),
         ("case $x in test) true;; esac", "case in esac"),

@@ -155,19 +155,27 @@ async def test_markup_and_escapes_are_shown_as_written() -> None:
 
 async def test_messages_and_markers() -> None:
     """A snapshot of every kind of message."""
-    broken = assistant("msg_5", error=ErrorInfo("overloaded", "The provider is overloaded."))
-    cut = assistant("msg_6", text_part("prt_6", "msg_6", "cut"), finish="length")
-    stopped = assistant("msg_7", text_part("prt_7", "msg_7", "I will"), interrupted=True)
-    thinking = reasoning("prt_8", "msg_8", "**Looking** at it\n\nIt may be `x`.", ended=None)
+    overloaded = (
+        "Anthropic is overloaded. Send the message again, or choose another model (/model)."
+    )
+    broken = assistant("msg_5", error=ErrorInfo("overloaded", overloaded))
+    listing = "The importer reads these formats: CSV with commas, CSV with semicolons, TSV,"
+    cut = assistant("msg_6", text_part("prt_6", "msg_6", listing), finish="length")
+    begun = text_part("prt_7", "msg_7", "I'll add a test for each of them, first for")
+    stopped = assistant("msg_7", begun, interrupted=True)
+    thought = "**Reading the tests**\n\nThere is one for `csv`, none for `tsv`."
+    thinking = reasoning("prt_8", "msg_8", thought, ended=None)
     app = TranscriptApp(
         SessionView(
             snapshot(
-                user("msg_1", "First line\nsecond line"),
+                user(
+                    "msg_1", "Which formats does the importer read?\nAnd which of them have a test?"
+                ),
                 broken,
                 cut,
                 stopped,
                 open_assistant("msg_8", thinking),
-                user("msg_9", "Also the exporter", turn=None, delivery="follow_up"),
+                user("msg_9", "Then do the same for the exporter", turn=None, delivery="follow_up"),
                 queued=("msg_9",),
                 status=Busy(0.0),
             )

@@ -18,6 +18,7 @@ from agent.records.blocks import (
     ToolLabel,
 )
 from agent.records.decisions import Decision, DecisionSource, Verdict, VerdictAnswer
+from agent.records.errors import QUESTION_CLOSED, REJECTED, REJECTED_SAYING
 from agent.records.messages import Part, Running, ToolState
 from app.session_state.view import SessionView
 from app.theme.themes import DARK_PALETTE
@@ -60,18 +61,24 @@ EDIT = diff(
 PYTEST = "uv run pytest tests/test_reader.py -q"
 OUTPUT = "\n".join(f"tests/test_reader.py::test_{n} \x1b[32mPASSED\x1b[0m" for n in range(18))
 BROKEN = "collected 14 items\n\x1b[31mE   StopIteration\x1b[0m\n1 failed, 13 passed in 0.4s"
-CODE = 'def read(path):\n    """Rows of a file."""\n    return [1, "two"]\n'
+CODE = (
+    'def delimiter(path):\n    """Return the delimiter of a file."""\n'
+    '    return ";" if path.suffix == ".csv" else "\\t"\n'
+)
 TODOS = TodoBlock(
     (
-        TodoItem("Find the fault", "completed"),
-        TodoItem("Fix the reader", "in_progress"),
-        TodoItem("Add a test"),
+        TodoItem("Find why an empty file crashes the import", "completed"),
+        TodoItem("Return no rows from read_rows", "in_progress"),
+        TodoItem("Add a test with a file of 0 bytes"),
         TodoItem("Rewrite the exporter", "cancelled"),
     )
 )
 
 URL = "https://docs.example.org/guide/reading?page=2"
-PAGE_TEXT = "# Reading\n\nA *reader* takes [rows](https://docs.example.org/rows).\n\n- one\n- two"
+PAGE_TEXT = (
+    "# Reading\n\nA *reader* returns [rows](https://docs.example.org/rows) as lists of strings:\n\n"
+    "- an empty file has none\n- a blank line is an empty list"
+)
 
 Kind = list[tuple[str, ToolState]]
 
@@ -84,13 +91,17 @@ GALLERY: dict[str, Kind] = {
         ("bash", completed("Bash", PYTEST, ShellBlock(PYTEST, BROKEN, 1), seconds=2, exit_code=1)),
         (
             "bash",
-            failed("Bash", "sleep 60", "", ShellBlock("sleep 60", "one\ntwo"), kind="aborted"),
+            failed(
+                "Bash",
+                "make watch",
+                "",
+                ShellBlock("make watch", "Watching src/ for changes\nBuilt in 0.4s"),
+                kind="aborted",
+            ),
         ),
         (
             "bash",
-            failed(
-                "Bash", "rm -rf /", "The user rejected this call and said: not there", kind="denied"
-            ),
+            failed("Bash", "rm -rf dist", f"{REJECTED_SAYING}Keep the last build.", kind="denied"),
         ),
     ],
     "edit": [
@@ -107,24 +118,56 @@ GALLERY: dict[str, Kind] = {
                 seconds=0.031,
             ),
         ),
-        ("edit", completed("Write", "new.py", diff("new.py", "+print('hello')"), note="+1")),
         (
             "edit",
-            failed("Edit", "a.py", "The text to replace was not found in a.py.\nRead it again."),
+            completed(
+                "Write",
+                "src/imports/tsv.py",
+                diff("src/imports/tsv.py", '+DELIMITER = "\\t"'),
+                note="+1",
+            ),
         ),
-        ("edit", failed("Edit", "a.py", "Interrupted by a crash.", kind="interrupted")),
+        (
+            "edit",
+            failed(
+                "Edit",
+                "src/cli.py",
+                "The text to replace was not found in src/cli.py.\nRead it again.",
+            ),
+        ),
+        ("edit", failed("Edit", "src/cli.py", "Interrupted by a crash.", kind="interrupted")),
     ],
     "read": [
         ("read", pending()),
         ("read", running("Read", "src/imports/reader.py")),
         ("read", completed("Read", "reader.py", CodeBlock("reader.py", CODE), facts=("3 lines",))),
-        ("grep", completed("Grep", '"DictReader" in src', ListingBlock(("a:1", "b:2"), 5))),
-        ("glob", completed("Glob", "**/*.py", ListingBlock(("a.py",), 1), facts=("1 file",))),
+        (
+            "grep",
+            completed(
+                "Grep",
+                '"DictReader" in src',
+                ListingBlock(("src/imports/reader.py:41", "src/exports/check.py:12"), 5),
+                facts=("5 matches",),
+            ),
+        ),
+        (
+            "glob",
+            completed(
+                "Glob", "src/**/*.toml", ListingBlock(("src/shop.toml",), 1), facts=("1 file",)
+            ),
+        ),
         (
             "read",
             completed("Read", "logo.png", ImageBlock("logo.png", "image/png", 640, 480, 9000)),
         ),
-        ("read", failed("Read", "gone.py", "There is no file gone.py. Did you mean gone.txt?")),
+        (
+            "read",
+            failed(
+                "Read",
+                "src/read.py",
+                "There is no file src/read.py. Did you mean src/imports/reader.py?",
+            ),
+        ),
     ],
     "shells": [
         ("bash", pending('{"command": "npm run dev", "background": tr')),
@@ -184,13 +227,19 @@ GALLERY: dict[str, Kind] = {
                 "Fetch", "http://10.0.0.1/", "10.0.0.1 is not an address of the public internet."
             ),
         ),
-        ("webfetch", failed("Fetch", URL, "The user rejected this call.", kind="denied")),
+        ("webfetch", failed("Fetch", URL, REJECTED, kind="denied")),
         (
             "websearch",
             completed(
                 "Search",
-                '"empty csv [/x]"',
-                ListingBlock(("Reading CSV  https://a.test/1", "CSV  https://b.test/2"), 2),
+                '"python csv reader empty file"',
+                ListingBlock(
+                    (
+                        "csv: CSV File Reading and Writing  https://docs.python.org/3/library/csv.html",
+                        "StopIteration on an empty file  https://forum.example.org/t/4211",
+                    ),
+                    2,
+                ),
                 facts=("2 results",),
             ),
         ),
@@ -205,35 +254,59 @@ GALLERY: dict[str, Kind] = {
                 "Storage",
                 TableBlock(
                     ("question", "answer"),
-                    (("Storage", "SQLite"), ("How far?", "a mile [or] 表 so")),
+                    (("Storage", "SQLite"), ("Encoding", "UTF-8, 日本語 too")),
                 ),
                 note="and 1 more",
             ),
         ),
         (
             "question",
-            failed(
-                "Ask", "Storage", "The user closed the question without an answer.", kind="denied"
-            ),
+            failed("Ask", "Storage", QUESTION_CLOSED, kind="denied"),
         ),
         ("question", failed("Ask", "Storage", "Tool execution aborted", kind="aborted")),
     ],
     "search": [
         ("glob", pending('{"pattern": "**/*.py')),
         ("glob", running("Glob", "**/*.py")),
-        ("glob", completed("Glob", "**/*.py", ListingBlock(("[/a].py", "b.py"), 2))),
-        ("grep", running("Grep", '"needle" in ../other', waiting="per_1")),
-        ("grep", completed("Grep", '"needle"', ListingBlock((), 0), facts=("0 matches",))),
-        ("grep", failed("Grep", '"("', "The pattern '(' is not a valid regular expression.")),
-        ("list", completed("List", "src", ListingBlock(("  a.py", "  b/"), 2))),
-        ("list", failed("List", "gone", "gone does not exist. Did you mean src?")),
-        ("write", pending('{"file_path": "new.py", "content": "pri')),
-        ("write", running("Write", "new.py", diff("new.py", "+print()"), waiting="per_1")),
-        ("write", failed("Write", "a.py", "a.py has changed since you read it. Read it again.")),
+        (
+            "glob",
+            completed(
+                "Glob",
+                "**/*.py",
+                ListingBlock(("src/cli.py", "src/shop.py"), 2),
+                facts=("2 files",),
+            ),
+        ),
+        ("grep", running("Grep", '"read_rows" in ../shop-old', waiting="per_1")),
+        ("grep", completed("Grep", '"read_lines"', ListingBlock((), 0), facts=("0 matches",))),
+        (
+            "grep",
+            failed("Grep", '"read("', "The pattern 'read(' is not a valid regular expression."),
+        ),
+        ("list", completed("List", "src", ListingBlock(("  cli.py", "  imports/"), 2))),
+        ("list", failed("List", "source", "source does not exist. Did you mean src?")),
+        ("write", pending('{"file_path": "src/imports/tsv.py", "content": "DEL')),
+        (
+            "write",
+            running(
+                "Write",
+                "src/imports/tsv.py",
+                diff("src/imports/tsv.py", '+DELIMITER = "\\t"'),
+                waiting="per_1",
+            ),
+        ),
+        (
+            "write",
+            failed(
+                "Write", "src/cli.py", "src/cli.py has changed since you read it. Read it again."
+            ),
+        ),
         (
             "read",
             completed(
-                "Read", "paper.pdf", ImageBlock("paper.pdf", "application/pdf", 0, 0, 90_000)
+                "Read",
+                "docs/invoice.pdf",
+                ImageBlock("docs/invoice.pdf", "application/pdf", 0, 0, 90_000),
             ),
         ),
     ],
@@ -250,16 +323,36 @@ GALLERY: dict[str, Kind] = {
             completed(
                 "github",
                 "list issues",
-                TableBlock(("number", "title"), (("7", "Crash on empty CSV"), ("12", "表の幅"))),
+                TableBlock(
+                    ("number", "title"),
+                    (("7", "Crash on an empty CSV file"), ("12", "取り込みが遅い")),
+                ),
             ),
         ),
-        ("webfetch", completed("Fetch", "https://example.org", TextBlock("# Title\n\nBody", True))),
-        ("mcp", completed("Ask", "server", TextBlock("\n".join(f"line {n}" for n in range(30))))),
+        (
+            "webfetch",
+            completed(
+                "Fetch",
+                "https://docs.example.org/changes",
+                TextBlock("# Changes\n\n2.1 reads empty files.", True),
+            ),
+        ),
+        (
+            "mcp",
+            completed(
+                "docs", "list", TextBlock("\n".join(f"{n:>3}  Chapter {n}" for n in range(1, 31)))
+            ),
+        ),
     ],
 }
 
 
-TITLES = {"todowrite": "To-do", "webfetch": "Fetch", "question": "Ask"}
+TITLES = {
+    "todowrite": "To-do",
+    "webfetch": "Fetch",
+    "question": "Ask",
+    "github_list_issues": "github",
+}
 """The names that the tools give their calls, where they differ."""
 
 
@@ -474,7 +567,7 @@ def test_comments_and_what_was_refused_are_shown_below_the_call() -> None:
         refused=refused,
     )
     part = replace(tool("p", MESSAGE, completed("Edit", "a.py")), decisions=(decided,))
-    for unfolded, last in ((False, "… 9 refused lines"), (True, "✕ -line 8")):
+    for unfolded, last in ((False, "… 9 rejected lines"), (True, "✕ -line 8")):
         lines, foldable = tool_lines(part, PAGE, Moment(), unfolded=unfolded)
         shown = [line.strip.text.strip() for line in lines]
         assert shown[1] == "allowed once: only some of the changes “keep the rest”"
