@@ -123,7 +123,7 @@ async def test_queued_messages_show_when_they_are_sent(
         await running.type("/queue", "enter")
         await running.until_shown("Queued messages")
         await running.until_shown("with your next message")
-        assert "when to send" not in running.text()
+        assert "send now or later" not in running.text()
         await running.pilot.press("escape")
         await running.type("go on", "enter")
         await running.until_shown("both were read")

@@ -100,7 +100,7 @@ async def test_a_form_is_answered(served: Served, tmp_path: Path) -> None:
                 f".querySelector('input, select').value = '{value}'"
             )
 
-        await fill("legs", "4")
+        await fill("Legs", "4")
         await fill("Wood", "pine")
         await send_form(page)
         await page.until("!document.querySelector('.request')")

@@ -360,7 +360,7 @@ async def test_a_form_has_a_question_per_field(served: Served) -> None:
         assert (tools["multiple"], tools["custom"], tools["header"]) == (True, False, "shop")
         path = f"/question/{asked['id']}/reply"
         refused = await served.call("POST", path, {"answers": [[""], [], ["x"]]}, status=400)
-        assert "legs: enter a whole number; Wood: required." in str(refused)
+        assert "Legs: enter a whole number; Wood: required." in str(refused)
         answers = [[""], ["a@b"], ["4"], ["oak"], ["Yes"], ["Glue"]]
         assert await served.call("POST", path, {"answers": answers}) is True
         replied = await stream.next("question.replied")
