@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agent.git import (
@@ -96,6 +96,16 @@ async def uncommitted_files(root: Path) -> list[str]:
     words = ("--porcelain", "-z", "--untracked-files=all", "--no-renames")
     output = await git_answer(str(root), "status", *words)
     return [entry[3:] for entry in output.split("\0") if entry[2:3] == " "]
+
+
+def status_entries(output: str) -> Iterator[tuple[str, str]]:
+    """Yield the entries of ``git status -z``, version 1 or 2, each with the earlier name of a file
+    that was renamed or copied, else ""."""
+    fields = iter(output.split("\0"))
+    for entry in fields:
+        if entry:
+            two_names = entry.startswith("2 ") or not {"R", "C"}.isdisjoint(entry[:2])
+            yield entry, next(fields, "") if two_names else ""
 
 
 def digests(root: Path, names: Iterable[str]) -> dict[str, str]:

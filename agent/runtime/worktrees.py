@@ -43,6 +43,7 @@ from agent.runtime.worktree_git import (
     require_git,
     run_once,
     run_words,
+    status_entries,
     uncommitted_files,
 )
 from agent.session.subagents.worktrees import KeptWorktree, WorkPlace
@@ -322,39 +323,44 @@ async def uncommitted_work(worktree: Worktree) -> list[str]:
     return [name for name in changed if name not in prepared]
 
 
-async def work_filter(paths: Paths, directory: Path) -> Callable[[str], bool]:
-    """Return a function that tells of a name in git's status, where that of a folder ends with a
-    slash, whether it is work: in a worktree, what it was prepared with is none."""
+async def work_filter(paths: Paths, directory: Path) -> Callable[[str, str], bool]:
+    """Return a function that tells of an entry in git's status whether it is work: in a worktree,
+    what it was prepared with is none. It gets the name, where that of a folder ends with a slash,
+    and of a renamed file the earlier one too: ``uncommitted_files`` names both."""
     worktree = await asyncio.to_thread(find_worktree, paths, directory)
     if worktree is None or not worktree.prepared:
-        return lambda _: True
+        return lambda name, before: True
     try:
         work = await uncommitted_work(worktree)
     except WorktreeError:  # git does not tell
-        return lambda _: True
+        return lambda name, before: True
 
-    def is_work(name: str) -> bool:
-        return any(one == name or (name[-1:] == "/" and one.startswith(name)) for one in work)
+    def is_work(name: str, before: str) -> bool:
+        is_folder = name.endswith("/")
+        return any(one in (name, before) or (is_folder and one.startswith(name)) for one in work)
 
     return is_work
 
 
 async def git_status(paths: Paths, directory: Path) -> str | None:
     """Return ``git status --porcelain=v2 --branch`` of a folder, with the lines of work only; None
-    outside a repository."""
-    words = ("--porcelain=v2", "--branch", "-z", "--no-renames")
+    outside a repository. Only LF ends a line: names are as they are."""
+    words = ("--porcelain=v2", "--branch", "-z", "--renames")
     output = await git(str(directory), "status", *words)
     if output is None:
         return None
     is_work = await work_filter(paths, directory)
-    entries = filter(None, output.split("\0"))
-    lines = (line for line in entries if line.startswith("#") or is_work(_named_in(line)))
+    lines = [
+        f"{line}\t{before}" if before else line
+        for line, before in status_entries(output)
+        if line.startswith("#") or is_work(_named_in(line), before)
+    ]
     return "\n".join(line.replace("\n", " ") for line in lines)
 
 
 def _named_in(line: str) -> str:
     """Return the path in a line of git status, version 2."""
-    fields = {"?": 1, "1": 8, "u": 10}.get(line[:1], 0)
+    fields = {"?": 1, "1": 8, "2": 9, "u": 10}.get(line[:1], 0)
     return line.split(" ", fields)[-1]
 
 

@@ -254,6 +254,5 @@ class RemoteGit:
         if not branch:
             return None
         changed = dicts_of(await self.connection.get("/file/status"))
-        return "\n".join(
-            (f"# branch.head {branch}", *(text_of(each.get("path")) for each in changed))
-        )
+        names = (text_of(each.get("path")).replace("\n", " ") for each in changed)
+        return "\n".join((f"# branch.head {branch}", *(f"? {name}" for name in names)))

@@ -7,6 +7,7 @@ from agent.git import git
 from agent.records.errors import NothingToDo
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
+from agent.runtime.worktree_git import status_entries
 from agent.runtime.worktrees import work_filter
 from agent.session.prompt.environment_block import MAIN_BRANCH_COMMAND, find_main_branch
 from agent.session.review.reviewed_file import ReviewedFile
@@ -79,18 +80,18 @@ class VcsRoutes:
     async def files(self, request: Request) -> Json:
         """The uncommitted changes as git names them."""
         runtime = (await self.folders.of(request)).runtime
-        status = await git(str(runtime.directory), "status", "--porcelain=v1", "-z")
+        status = await git(str(runtime.directory), "status", "--porcelain=v1", "-z", "--renames")
         is_work = await work_filter(runtime.paths, runtime.directory)
         words = {"A": "added", "?": "added", "D": "deleted"}
         return [
             {
-                "path": line[3:],
-                "status": words.get(line[:2].strip()[:1], "modified"),
+                "path": entry[3:],
+                "status": words.get(entry[:2].strip()[:1], "modified"),
                 "added": 0,
                 "removed": 0,
             }
-            for line in (status or "").split("\0")
-            if len(line) > 3 and is_work(line[3:])
+            for entry, before in status_entries(status or "")
+            if is_work(entry[3:], before)
         ]
 
     async def _changes(self, request: Request) -> tuple[ReviewedFile, ...]:

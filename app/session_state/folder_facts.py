@@ -36,12 +36,13 @@ def workspace_of(folder: Path, home: str, git_status: str | None, server: str = 
 
 
 def parse_git_status(output: str | None) -> tuple[str | None, int | None]:
-    """Return branch and number of changed files from ``git status --porcelain=v2 --branch``."""
+    """Return branch and number of changed files from ``git status --porcelain=v2 --branch``, where
+    only LF ends a line."""
     if output is None:
         return None, None
     branch: str | None = None
     changed = 0
-    for line in output.splitlines():
+    for line in output.split("\n"):
         if line.startswith("# branch.head "):
             branch = line.removeprefix("# branch.head ")
         elif line and not line.startswith("#"):

@@ -278,6 +278,20 @@ async def test_only_work_is_in_the_status_of_a_worktree(paths: Paths, shop: Path
     assert await git_status(paths, paths.data) is None
 
 
+async def test_a_renamed_file_is_one_line_of_the_status(paths: Paths, shop: Path) -> None:
+    """Whatever its name contains. What the setup renamed is no work."""
+    made, _ = await make(paths, shop, setup="git mv a.txt b.txt")
+    folder = Path(made.folder)
+    assert (await git_status(paths, folder) or "").count("\n") == 1
+    (folder / "x\r1\u2028y").touch()
+    *_, line = (await git_status(paths, folder) or "").split("\n")
+    assert line == "? x\r1\u2028y"
+    git(folder, "mv", "b.txt", "c d.txt")
+    lines = (await git_status(paths, folder) or "").split("\n")[2:]
+    assert [line[:2] for line in lines] == ["2 ", "? "]
+    assert lines[0].endswith(" c d.txt\ta.txt")
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_only_work_is_reviewed_and_merged(paths: Paths, shop: Path, mode: MergeMode) -> None:
     made = await prepared(paths, shop)

@@ -10,6 +10,7 @@ import pytest
 from tests.app.screens.requests.examples import FORM
 from tests.app.server.conftest import Served
 from tests.app.server.prompts import prompted
+from tests.support.git import git, make_repository
 from tests.support.script import Call, Finish, Hold, Text, answer
 
 
@@ -210,6 +211,18 @@ async def test_uncommitted_changes_are_listed(served: Served) -> None:
     assert (file["file"], file["status"], file["additions"]) == ("new.txt", "added", 1)
     assert file["patch"].endswith("+one\n")
     assert await served.call("GET", "/vcs/diff?mode=branch") == []
+
+
+async def test_a_renamed_file_is_one_changed_file(served: Served) -> None:
+    (served.project / "long name.txt").write_text("one\n")
+    make_repository(served.project)
+    git(served.project, "mv", "long name.txt", "b.txt")
+    (served.project / "new.txt").touch()
+    found = await served.call("GET", "/file/status")
+    assert {each["path"]: each["status"] for each in found} == {
+        "b.txt": "modified",
+        "new.txt": "added",
+    }
 
 
 async def test_clients_read_the_folder_in_opencodes_shapes(served: Served) -> None:
