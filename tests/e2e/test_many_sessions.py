@@ -80,7 +80,7 @@ def test_all_live_sessions_are_resumed_after_a_kill(
         terminal.enter("/sessions")
         terminal.wait(r"(?s)Active.*interrupted.*a quick one")
         terminal.enter("work long")
-        terminal.wait(r"enter choose", gone=True)
+        terminal.wait(r"enter open", gone=True)
         terminal.wait(r"(?s)on the way.*worktree fix")
         terminal.enter("carry on")
         terminal.wait(r"it is answered")

@@ -279,7 +279,7 @@ async def test_servers_are_switched_there(served: Served, attach: Attach) -> Non
         await running.pilot.press("ctrl+l")
         await running.until_shown("run opencode-py mcp auth shop there")
         await running.pilot.press("enter")
-        await running.until_shown("shop_echo  Gives back what it is given.")
+        await running.until_shown("Gives back what it is given.")
     for path in ("/opencode-py/servers", "/opencode-py/status", "/mcp"):
         assert "not-for-clients" not in (await served.client.get(path)).text
     await served.call("POST", "/mcp/shop/disconnect")
