@@ -181,6 +181,13 @@ class PaletteScreen(Picker):
         wanted = typed.strip().lower().removeprefix("/")
         return [replace(row, group="") for row in sorted(rows, key=lambda row: rank(row, wanted))]
 
+    def choose_early(self) -> None:
+        """Run only what was typed in full: another match has to be seen first."""
+        row, typed = self.highlighted_row(), self.query_one(Input).value.strip()
+        if row is not None and typed and rank(row, typed.lower().removeprefix("/")) == 0:
+            self.dismiss(row.key)
+        self.end_early_enter()
+
 
 def action_row(action: Action, keys: Sequence[str]) -> Row:
     """Return the row of an action. The user's own commands are listed by name."""

@@ -3,6 +3,7 @@ field of the screen that a command opens."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 from weakref import WeakSet
 
 from textual import events
@@ -111,7 +112,7 @@ class TypeAhead:
 
     A screen that a command opened gets what was typed since the command, if it has a field for it
     (``hand_over``). Enter acts on nothing that was not visible yet, apart from lists that only
-    choose (``takes_early_enter``).
+    choose (``takes_early_enter``); what was typed after it waits until they have their rows.
     """
 
     def __init__(self, main: SessionScreen, later: Later, *, guards: bool) -> None:
@@ -160,9 +161,20 @@ class TypeAhead:
                 if not entered:
                     field.post_message(copy_of(event))
             if entered and isinstance(screen, Dialog) and screen.takes_early_enter:
+                self._opening, self._typed_early = screen, early
+                screen.expect_early_enter(partial(self._main.prompt.call_later, self._end, screen))
                 field.call_later(field.action_submit)  # after these keys
+                return
         for event in early:
             self._type(event)
+
+    def _end(self, screen: "Screen[object]") -> None:
+        """Type what came after an Enter that *screen* has acted on."""
+        if self._opening is screen:
+            self._opening = None
+            early, self._typed_early = self._typed_early, []
+            for event in early:
+                self._type(event)
 
     def _is_opening(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
         """Return whether *event* is kept until *screen* is ready."""

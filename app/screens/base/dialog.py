@@ -1,7 +1,7 @@
 """The base classes of all dialogs: one that closes once, and one that opens by itself."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import ClassVar, TypeVar
 
@@ -42,6 +42,11 @@ class Dialog(ModalScreen[ResultT]):
     see or to use, and approves nothing."""
 
     _dismissed = False
+
+    def expect_early_enter(self, done: Callable[[], object]) -> None:
+        """Take the next Enter as one that was typed before the dialog was visible. *done* is called
+        once it was acted on, or the dialog closed: what was typed after it waits for that."""
+        done()
 
     def on_compose(self) -> None:
         """Set the breakpoint classes now. Textual sets them with the first resize, which comes

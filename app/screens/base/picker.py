@@ -168,6 +168,7 @@ class Picker(Dialog[str | None]):
         has to be seen first."""
         super().__init__()
         self.takes_early_enter = not approves
+        self._early: Callable[[], object] | None = None
         self._title = title
         self._rows = tuple(rows)
         self._current = current
@@ -253,7 +254,28 @@ class Picker(Dialog[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        if self._early is None:
+            self.with_highlighted(self.dismiss)
+        else:
+            self.choose_early()
+
+    def expect_early_enter(self, done: Callable[[], object]) -> None:
+        self._early = done
+
+    def choose_early(self) -> None:
+        """Choose for an Enter that was typed before the list was visible; for pickers whose rows
+        come later, or that choose less without being seen."""
         self.with_highlighted(self.dismiss)
+        self.end_early_enter()
+
+    def end_early_enter(self) -> None:
+        """Let what was typed after an early Enter go on."""
+        done, self._early = self._early, None
+        if done is not None:
+            done()
+
+    def on_unmount(self) -> None:
+        self.end_early_enter()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()

@@ -271,6 +271,7 @@ class SessionListScreen(Picker):
         self._similar: Sequence[SessionListItem] = ()
         self._searched_filter: SessionFilter | None = None
         self._searching = False
+        self._is_read = self._is_choosing = False
         self._previewing = ""
 
     def compose_below_list(self) -> ComposeResult:
@@ -345,6 +346,7 @@ class SessionListScreen(Picker):
             self._refill()  # the durations
             return
         self._lines, self._foreign = lines, foreign
+        self._is_read = True
         self._searched_filter = None
         self._refill()
         await self._search()
@@ -377,6 +379,14 @@ class SessionListScreen(Picker):
                     self._refill()
         finally:
             self._searching = False
+        if self._is_choosing and is_open(self):
+            self.choose_early()
+
+    def choose_early(self) -> None:
+        """Choose once the first rows for what is typed are there."""
+        self._is_choosing = not self._is_read or self._searched_filter != self._filter
+        if not self._is_choosing:
+            super().choose_early()
 
     def _refill(self) -> None:
         highlighted = self.highlighted_key

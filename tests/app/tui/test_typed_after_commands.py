@@ -1,6 +1,7 @@
 """Text typed between a command and the screen that it opens belongs to that screen."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ from textual.widgets import Input
 
 from app.action_registry.context import ActionContext
 from app.action_registry.registry import Action
+from app.actions import actions
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ApiKeyScreen, ConfirmScreen
-from app.screens.help import HelpScreen
+from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.model import ModelScreen
+from app.screens.session_list.screen import SessionListScreen
 from tests.app.conftest import Running, Starter
 from tests.app.tui.typing_steps import messages, press_at_once
+from tests.support import records
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer
 
@@ -85,6 +89,73 @@ async def test_an_early_enter_chooses_a_theme(start: Starter) -> None:
         await running.until(lambda: running.app.screen is running.app.controller.main)
         assert running.app.theme == "dracula"  # not its preview, which ends with the list
         assert running.prompt == ""
+
+
+@pytest.mark.parametrize(("typed", "runs"), [("them", False), ("/themes", True)])
+async def test_an_early_enter_runs_only_an_action_that_was_named(
+    start: Starter, typed: str, *, runs: bool
+) -> None:
+    async with start() as running:
+        palette = PaletteScreen(actions(), lambda _: ())
+        slow = SlowAction(palette)
+        slow.run(running)
+        press_at_once(running, *typed, "enter", *"later")
+        slow.gate.set()
+        await running.until(lambda: running.prompt == "later")
+        if runs:
+            await running.until(lambda: slow.results == ["view.theme"])
+        else:
+            assert field(running) == typed
+            assert palette.highlighted_key == "view.theme"
+            await running.pilot.press("enter")  # it is visible now
+            await running.until(lambda: slow.results == ["view.theme"])
+
+
+class Gated:
+    """Stands for *real*; *own* are its attributes that differ."""
+
+    def __init__(self, real: object, **own: object) -> None:
+        self._real = real
+        self.__dict__ |= own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+@pytest.mark.parametrize("closes", [False, True])
+async def test_an_early_enter_waits_for_the_list_of_sessions(
+    start: Starter, *, closes: bool
+) -> None:
+    """What follows it is for the prompt, also where the list is closed before."""
+    async with start() as running:
+        real, gate = running.runtime, asyncio.Event()
+        for session_id, title in (("ses_a", "alpha"), ("ses_b", "beta")):
+            session = replace(records.session(), id=session_id, title=title)
+            await real.store.save(replace(session, directory=str(real.directory)))
+
+        async def lines(**which: bool) -> object:
+            await gate.wait()
+            return await real.sessions.repository.lines(**which)
+
+        repository = Gated(real.sessions.repository, lines=lines)
+        runtime: Any = Gated(real, sessions=Gated(real.sessions, repository=repository))
+        tasks = running.app.controller.tasks
+        screen = SessionListScreen(runtime, current=None, tasks=tasks)
+        slow = SlowAction(screen)
+        slow.run(running)
+        slow.gate.set()
+        press_at_once(running, *"alph", "enter", *"la")
+        await is_open(running, SessionListScreen)
+        await running.until(lambda: field(running) == "alph")
+        press_at_once(running, *"ter")
+        if closes:
+            await running.pilot.press("escape")
+        else:
+            assert slow.results == []
+            gate.set()
+        await running.until(lambda: slow.results == [None if closes else "ses_a"])
+        await running.until(lambda: running.prompt == "later")
+        gate.set()
 
 
 async def test_text_before_and_after_the_screen_was_pushed_stays_in_order(start: Starter) -> None:
