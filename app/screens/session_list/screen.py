@@ -272,7 +272,8 @@ class SessionListScreen(Picker):
         self._searched_filter: SessionFilter | None = None
         self._searching = False
         self._is_read = self._is_choosing = False
-        self._previewing = ""
+        self._previewing = ("", "")
+        """The row that is previewed, and what was typed then: its words are marked."""
 
     def compose_below_list(self) -> ComposeResult:
         yield Static(id="sessions-preview")
@@ -355,6 +356,8 @@ class SessionListScreen(Picker):
         self._filter = self._filter.with_text(event.value)
         self._hits, self._similar = (), ()
         super().on_input_changed(event)
+        if (key := self.highlighted_key) is not None:
+            self.preview_row(key)
         self._tasks.spawn(self._search(), "searching the sessions")
 
     async def _search(self) -> None:
@@ -397,14 +400,14 @@ class SessionListScreen(Picker):
     # --- the preview ---
 
     def preview_row(self, key: str) -> None:
-        if key != self._previewing:
-            self._previewing = key
-            self._tasks.spawn(self._preview(key), "reading a preview")
+        wanted = key, self._filter.typed
+        if wanted != self._previewing:
+            self._previewing = wanted
+            self._tasks.spawn(self._preview(*wanted), "reading a preview")
 
-    async def _preview(self, key: str) -> None:
-
-        shown = await preview(self._runtime.store, key, self._filter.typed, self._home)
-        if key == self._previewing and is_open(self):
+    async def _preview(self, key: str, typed: str) -> None:
+        shown = await preview(self._runtime.store, key, typed, self._home)
+        if (key, typed) == self._previewing and is_open(self):
             self.query_one("#sessions-preview", Static).update(shown)
 
     def _show_title(self) -> None:

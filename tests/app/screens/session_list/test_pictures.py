@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.content import Content
+from textual.widgets import Static
 
 from agent.records.events import PartUpdated, PermissionAsked, SessionIdle, SessionStatusChanged
 from agent.records.messages import Busy, Idle, MessageWithParts
@@ -80,6 +82,17 @@ async def listed(running: Running, live: LiveSessions | None = None) -> SessionL
     )
 
 
+def marked(running: Running) -> list[str]:
+    """Return the words that are marked in the preview."""
+    shown = running.app.screen.query_one("#sessions-preview", Static).content
+    assert isinstance(shown, Content)
+    return [
+        shown.plain[span.start : span.end]
+        for span in shown.spans
+        if "$tone-accent" in str(span.style)
+    ]
+
+
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
 async def test_the_list(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(start, tmp_path, size, keys=KEYS) as running:
@@ -129,4 +142,5 @@ async def test_hits_in_messages(start: Starter, tmp_path: Path) -> None:
         await running.app.push_screen(screen)
         await running.type("StopIteration")
         await running.until_shown("Agent  An empty file")
+        await running.until(lambda: "StopIteration" in marked(running))
         await assert_pictures(running.pilot, "screen-sessions-search")
