@@ -423,13 +423,14 @@ class Commands:
         offered = None if reason else self._always(base, known, call, inner, actions)
         destructive = destroys(known, arguments)
         network = not proven and uses_network(known, arguments)
+        text = call.text
         self.found.add(
             PermissionNeed(
                 "bash",
-                call.text,
+                text,
                 always=pattern_in(folder, offered),
                 same=call.same,
-                words="" if call.written else call.marked(call.text),
+                words="" if call.written else call.marked(text),
                 folder=folder,
                 named=() if proven or reason or actions else named_words(known, call.words),
                 shown=call.source,
@@ -441,7 +442,7 @@ class Commands:
                 network=network,
                 strict="unknown" if reason else "",
                 aliases=(
-                    *all_aliases(base, known, call, call.text),
+                    *all_aliases(base, known, call, text),
                     *self._embedded_commands(call, inner, reason),
                 ),
                 runs=call.word_by_word if reason and not followed else "",
