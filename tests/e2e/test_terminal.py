@@ -42,7 +42,7 @@ def test_a_long_command_scrolls_and_the_answer_buttons_stay(
         terminal.wait(r"xxxx(?s:.*)once +always +reject")
         for columns, rows, answers in (
             (20, 8, r"▌ Run this(?s:.*)▌ once always reject"),
-            (140, 45, r" {6}once {6}always {6}reject(?s:.*)model-1  ask {50}"),
+            (140, 45, r" {6}once {6}always {6}reject(?s:.*)model-1  ask mode {45}"),
             (80, 24, r"(?m) {6}once {6}always {6}reject"),
         ):
             terminal.resize(columns, rows)

@@ -412,7 +412,6 @@ class Commands:
         )
         matched = len(self.found.matched)
         reason = self._add_paths(base, known, call, inner, reading, reason)
-        followed = inner is not None and not inner.reason
         proven = not reason and reading is not None and self._is_proven(call, reading)
         shows = reading if proven else None
         why = add_reach(self.found, known, call, shows, matched) if shows else reason
@@ -445,7 +444,7 @@ class Commands:
                     *all_aliases(base, known, call, text),
                     *self._embedded_commands(call, inner, reason),
                 ),
-                runs=call.word_by_word if reason and not followed else "",
+                runs=call.word_by_word if reason and (inner is None or inner.reason) else "",
                 mentions=() if reason or known.familiar else self._mentions(call),
             )
         )
