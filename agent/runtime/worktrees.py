@@ -324,9 +324,10 @@ async def uncommitted_work(worktree: Worktree) -> list[str]:
 
 
 async def work_filter(paths: Paths, directory: Path) -> Callable[[str, str], bool]:
-    """Return a function that tells of an entry in git's status whether it is work: in a worktree,
-    what it was prepared with is none. It gets the name, where that of a folder ends with a slash,
-    and of a renamed file the earlier one too: ``uncommitted_files`` names both."""
+    """Return a function that says whether an entry of git's status is somebody's work. In a
+    worktree, the files that its setup created are not. The function gets the name of the entry
+    (that of a folder ends with a slash) and, for a renamed file, its earlier name, since
+    ``uncommitted_files`` lists both."""
     worktree = await asyncio.to_thread(find_worktree, paths, directory)
     if worktree is None or not worktree.prepared:
         return lambda name, before: True
@@ -343,8 +344,9 @@ async def work_filter(paths: Paths, directory: Path) -> Callable[[str, str], boo
 
 
 async def git_status(paths: Paths, directory: Path) -> str | None:
-    """Return ``git status --porcelain=v2 --branch`` of a folder, with the lines of work only; None
-    outside a repository. Only LF ends a line: names are as they are."""
+    """Return ``git status --porcelain=v2 --branch`` of a folder, without the files that the setup
+    of a worktree created; None outside a repository. Only LF ends a line, and names are not
+    quoted."""
     words = ("--porcelain=v2", "--branch", "-z", "--renames")
     output = await git(str(directory), "status", *words)
     if output is None:
